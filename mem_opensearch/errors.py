@@ -1,0 +1,168 @@
+"""Every error that this package raises.
+
+MemOpenSearchError
+├─ ConfigError            an option that is unknown, contradictory or without effect
+│  └─ MissingExtraError   an optional package is not installed: names the install command
+├─ InvalidInputError      caught before the request
+│  ├─ VectorError         dimension, NaN, zero vector: names the index, the id, expected and given
+│  ├─ FilterError         unknown operator or key shape: lists what is supported
+│  └─ ScopeError          missing or wild scope where isolation needs one
+├─ MemoryNotFoundError    an update of an id that is not stored
+├─ IndexStateError        missing, foreign, wrong schema version or dimension: says the command that mends it
+├─ PartialWriteError      stored ids, failed ids with reasons
+├─ NodeError              the local node
+│  ├─ ArtifactError       a file could not be fetched or does not match its checksum
+│  ├─ JavaError           no Java that runs this version was found
+│  ├─ NodeStartError      the node did not come up: reason and last log lines
+│  └─ NodeDiedError       a node that was running is gone
+└─ BackendError           carries status and the server's own reason
+   ├─ BackendUnavailable  after retries; lists the tries
+   ├─ Throttled           retry_after
+   ├─ AuthenticationError
+   └─ PermissionDenied
+
+Messages say what, where and what to do next. They hold ids, never memory text or vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class MemOpenSearchError(Exception):
+    """Base of all errors of this package."""
+
+
+class ConfigError(MemOpenSearchError, ValueError):
+    """An option is unknown, contradictory or without effect."""
+
+
+class MissingExtraError(ConfigError, ImportError):
+    """An optional package is needed and not installed.
+
+    Attributes:
+        extra: name of the extra that brings the package.
+    """
+
+    def __init__(self, extra: str, package: str, purpose: str) -> None:
+        self.extra = extra
+        super().__init__(
+            f"{purpose} needs the package '{package}', which is not installed; "
+            f"run: pip install 'mem-opensearch[{extra}]'"
+        )
+
+
+class InvalidInputError(MemOpenSearchError, ValueError):
+    """An argument was refused before anything was sent."""
+
+
+class VectorError(InvalidInputError):
+    """A vector has the wrong dimension, holds NaN or infinity, or is all zero."""
+
+
+class FilterError(InvalidInputError):
+    """A filter holds an operator or a shape that is not understood."""
+
+
+class ScopeError(InvalidInputError):
+    """A scope identity (user, agent, run) is missing or wild where isolation needs one."""
+
+
+class MemoryNotFoundError(MemOpenSearchError, LookupError):
+    """An update named a memory that is not stored."""
+
+
+class IndexStateError(MemOpenSearchError):
+    """An index is missing, foreign, or not as the configuration wants it."""
+
+
+class PartialWriteError(MemOpenSearchError):
+    """Some items of a bulk write were stored and some were not.
+
+    Attributes:
+        stored: ids that are stored, in the order given.
+        failed: id -> reason, for the rest.
+    """
+
+    def __init__(self, message: str, *, stored: Sequence[str], failed: Mapping[str, str]) -> None:
+        self.stored = list(stored)
+        self.failed = dict(failed)
+        super().__init__(message)
+
+
+class NodeError(MemOpenSearchError):
+    """The local node can't do what was asked."""
+
+
+class ArtifactError(NodeError):
+    """A file of the node could not be fetched, or its checksum is wrong."""
+
+
+class JavaError(NodeError):
+    """No Java runtime that can run the asked version was found."""
+
+
+class NodeStartError(NodeError):
+    """The node did not come up.
+
+    Attributes:
+        log_tail: the last lines of its log, oldest first.
+    """
+
+    def __init__(self, message: str, *, log_tail: Sequence[str] = ()) -> None:
+        self.log_tail = list(log_tail)
+        tail = "".join(f"\n  | {line}" for line in self.log_tail)
+        super().__init__(message + tail)
+
+
+class NodeDiedError(NodeError):
+    """A node that was running is gone."""
+
+
+class BackendError(MemOpenSearchError):
+    """The server answered with an error.
+
+    Attributes:
+        status: HTTP status, or None when no answer came.
+        reason: the server's own words.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, reason: str = "") -> None:
+        self.status = status
+        self.reason = reason
+        super().__init__(message)
+
+
+class BackendUnavailable(BackendError):  # noqa: N818 - the field's own term
+    """No usable answer came, after all retries.
+
+    Attributes:
+        tries: what each try met, oldest first.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, reason: str = "", tries: Sequence[str] = ()) -> None:
+        self.tries = list(tries)
+        super().__init__(message, status=status, reason=reason)
+
+
+class Throttled(BackendError):  # noqa: N818 - the field's own term
+    """The server asked to slow down (429), after all retries.
+
+    Attributes:
+        retry_after: seconds that the server asked to wait, or None.
+    """
+
+    def __init__(self, message: str, *, reason: str = "", retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(message, status=429, reason=reason)
+
+
+class AuthenticationError(BackendError):
+    """The server does not accept the credentials (401)."""
+
+
+class PermissionDenied(BackendError):  # noqa: N818 - the field's own term
+    """The credentials are known and may not do this (403)."""
