@@ -1,0 +1,119 @@
+"""Turn what the server or the socket said into this package's errors."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mem_opensearch.errors import (
+    AuthenticationError,
+    BackendError,
+    BackendUnavailable,
+    IndexStateError,
+    InvalidInputError,
+    MemOpenSearchError,
+    PermissionDenied,
+    Throttled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RETRIABLE_STATUS = frozenset({429, 502, 503, 504})
+_REASON_LIMIT = 400  # characters; a mapping failure may quote the document after that
+_MISSING_INDEX = "index_not_found_exception"
+_FOREIGN_BLOCK = "cluster_block_exception"
+
+
+def reason_of(info: object) -> str:
+    """Return the server's own reason in one line: type, reason and the innermost cause."""
+    error = info.get("error") if isinstance(info, dict) else None
+    if isinstance(error, dict):
+        return _shorten(_describe(error))
+    return _shorten(str(error or info or ""))
+
+
+def _describe(error: Mapping[str, Any]) -> str:
+    parts = [f"{error.get('type')}: {error.get('reason')}"]
+    cause = error.get("caused_by")
+    while isinstance(cause, dict):
+        parts.append(f"{cause.get('type')}: {cause.get('reason')}")
+        cause = cause.get("caused_by")
+    # The server repeats a memory's text in such previews.
+    return "; ".join(dict.fromkeys(part.split(" Preview of field's value:")[0] for part in parts))
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _REASON_LIMIT else line[:_REASON_LIMIT] + "..."
+
+
+def error_type(info: object) -> str:
+    """Return the server's name of an error, or ''."""
+    error = info.get("error") if isinstance(info, dict) else None
+    return str(error.get("type", "")) if isinstance(error, dict) else ""
+
+
+def from_status(status: int, info: object, *, action: str, tries: Sequence[str] = ()) -> MemOpenSearchError:
+    """Return the error for an HTTP answer.
+
+    Args:
+        status: HTTP status, 400 or above.
+        info: the decoded body.
+        action: what was tried, such as ``"POST /memories/_search"``.
+        tries: what each try met, when there were several.
+    """
+    reason = reason_of(info)
+    said = f"{action} failed with status {status}: {reason or 'no reason given'}"
+    if len(tries) > 1:
+        said += f" (after {len(tries)} tries: {', '.join(tries)})"
+    kind = error_type(info)
+    if kind == _MISSING_INDEX:
+        return IndexStateError(f"{said}; create it with: python -m mem_opensearch.init --collection NAME --dims N")
+    if status == 401:  # noqa: PLR2004
+        return AuthenticationError(
+            f"{said}; check 'user' and 'password', or 'api_key'", status=status, reason=reason
+        )
+    if status == 403 and kind != _FOREIGN_BLOCK:  # noqa: PLR2004
+        return PermissionDenied(f"{said}; the credentials lack a permission for it", status=status, reason=reason)
+    if status == 429:  # noqa: PLR2004
+        return Throttled(f"{said}; lower the write rate or raise max_tries", reason=reason)
+    if status in RETRIABLE_STATUS:
+        return BackendUnavailable(said, status=status, reason=reason, tries=tries)
+    return BackendError(said, status=status, reason=reason)
+
+
+def from_socket(error: Exception, *, action: str, hosts: Sequence[str], tries: Sequence[str]) -> BackendUnavailable:
+    """Return the error for a request that got no answer."""
+    where = ", ".join(hosts) or "the server"
+    detail = _shorten(str(error))
+    return BackendUnavailable(
+        f"{action} got no answer from {where} in {len(tries)} tries ({', '.join(tries)}); last: {detail}. "
+        "Check that the server runs there and that 'url', 'verify_certs' and 'timeout' are right",
+        reason=detail,
+        tries=tries,
+    )
+
+
+def from_body(error: Exception, *, action: str) -> BackendError:
+    """Return the error for an answer that is not what a search server says."""
+    return BackendError(
+        f"{action} was answered by something that does not speak the search server's JSON "
+        f"({type(error).__name__}); is 'url' a proxy or another service?",
+        reason=type(error).__name__,
+    )
+
+
+def from_encoding(error: Exception, *, action: str) -> InvalidInputError:
+    """Return the error for a body that can't be written as JSON."""
+    return InvalidInputError(f"the body of {action} can't be written as JSON: {error}")
+
+
+def decode(raw: object) -> object:
+    """Return a JSON body decoded, or the text itself when it is not JSON."""
+    if not isinstance(raw, str | bytes):
+        return raw
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return raw if isinstance(raw, str) else raw.decode(errors="replace")

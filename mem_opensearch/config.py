@@ -1,0 +1,207 @@
+"""Every option of a store, checked once.
+
+Options come from arguments, then from environment variables with the prefix ``MEM_OPENSEARCH_`` (``MEM_OPENSEARCH_URL``,
+``MEM_OPENSEARCH_COLLECTION_NAME`` and so on). The keys of mem0's own OpenSearch provider are all accepted, and each of
+them has an effect or is refused with the key that replaces it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from mem_opensearch.errors import ConfigError
+from mem_opensearch.models import KnnEngine, Profile, Refresh
+
+LOCAL = "local"
+"""The value of `url` that means the local node."""
+
+_LOOPBACK = re.compile(r"^(localhost|127(\.\d{1,3}){3}|::1)$")
+# What OpenSearch itself accepts as an index name, less what would clash with our own `-v1-000001` and `_entities`.
+_COLLECTION = re.compile(r"^[^\W_A-Z+-][^\sA-Z\\/*?\"<>|,#:]*$")
+
+
+def _as_refresh(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+class StoreConfig(BaseSettings):
+    """Options of `OpenSearchVectorStore`.
+
+    Raises:
+        ConfigError: from `StoreConfig.build`, naming each option that is wrong and what is right.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="MEM_OPENSEARCH_", extra="forbid", arbitrary_types_allowed=True, validate_default=True
+    )
+
+    # -- where
+    url: str | list[str] | None = Field(
+        None, description='Server URLs, or "local" for the local node. Default: http://localhost:9200.'
+    )
+    host: str | None = Field(None, description="Host name, or a URL; mem0's key. `url` is the fuller form.")
+    port: int | None = Field(None, ge=1, le=65535, description="Port that goes with `host`; 9200 when not given.")
+    use_ssl: bool = Field(False, description="Use https with `host`.")
+    verify_certs: bool = Field(True, description="Verify the server's certificate; turning it off warns.")
+    ca_certs: str | None = Field(None, description="Path of a CA bundle to verify with.")
+
+    # -- who
+    user: str | None = Field(None, description="User for basic authentication.")
+    password: SecretStr | None = Field(None, description="Password for basic authentication.")
+    api_key: SecretStr | None = Field(None, description="API key, sent as `Authorization: ApiKey ...`.")
+    http_auth: Any = Field(None, description="A (user, password) pair or an auth object such as a SigV4 signer.")
+    allow_insecure: bool = Field(False, description="Allow credentials over plain http to another machine.")
+
+    # -- how
+    timeout: float = Field(30.0, gt=0, description="Seconds that one request may take.")
+    max_tries: int = Field(4, ge=1, le=10, description="Tries of one request, the first included.")
+    pool_maxsize: int = Field(20, ge=1, description="Connections kept per host.")
+    http_compress: bool = Field(False, description="Compress request bodies; pays on slow networks only.")
+    connection_class: Any = Field(
+        None, description='Transport class of opensearch-py, or its name: "Urllib3HttpConnection" (default) or '
+        '"RequestsHttpConnection" (auth objects of the requests kind need it, and get it by themselves).'
+    )
+    client: Any = Field(None, description="A ready opensearchpy.OpenSearch client; connection options then clash.")
+
+    # -- what
+    collection_name: str = Field("mem0", description="Name of the collection: an alias, never a bare index.")
+    embedding_model_dims: int = Field(1536, ge=1, le=16000, description="Length of the vectors.")
+    kind: Literal["memory", "entities"] | None = Field(
+        None, description="What the collection holds; by default entities if its name ends in `_entities`."
+    )
+    analyzer: Profile | Literal["auto"] = Field("auto", description="Chinese analysis; auto takes the server's best.")
+    knn_engine: KnnEngine | Literal["auto"] = Field("auto", description="kNN engine; auto takes one that is safe.")
+    shards: int = Field(1, ge=1, le=1024, description="Primary shards of a new index.")
+    replicas: int | None = Field(None, ge=0, le=20, description="Copies per shard; by default 1 if there is a second node.")
+    refresh: Annotated[Refresh, BeforeValidator(_as_refresh)] = Field(
+        "on_read",
+        description="When writes become searchable: on_read (before this process's next search), wait_for (before the "
+        "write returns), true (at once, costly), false (at the index's own interval).",
+    )
+    auto_refresh: bool | None = Field(None, description="mem0's key: true is refresh=true, false is refresh=false.")
+    bulk_max_bytes: int = Field(8_000_000, ge=10_000, description="Largest body of one bulk request, in bytes.")
+    bulk_max_items: int = Field(1000, ge=1, description="Most memories in one bulk request.")
+
+    # -- the local node
+    node_version: str = Field("3.6.0", description='Version of the local node, with url="local".')
+    node_data: str | None = Field(None, description="Folder that keeps the local node's data; temporary by default.")
+
+    @classmethod
+    def build(cls, **options: Any) -> Self:  # noqa: ANN401 - the options' own types are checked by pydantic
+        """Return the checked configuration.
+
+        Raises:
+            ConfigError: names each option that is wrong, and the known options when one is unknown.
+        """
+        try:
+            return cls(**options)
+        except ValidationError as error:
+            raise ConfigError(explain_validation(error, known=sorted(cls.model_fields))) from None
+
+    @field_validator("collection_name")
+    @classmethod
+    def _check_collection_name(cls, name: str) -> str:
+        if not _COLLECTION.match(name) or len(name.encode()) > 200:
+            message = (
+                f"'{name}' can't be a collection name: use lower-case letters, digits, '_', '-' and '.', starting with a "
+                "letter or digit, at most 200 bytes"
+            )
+            raise ValueError(message)
+        return name
+
+    @model_validator(mode="after")
+    def _check_combinations(self) -> Self:
+        self._refuse_clashes()
+        if bool(self.user) != (self.password is not None):
+            raise ValueError("'user' and 'password' go together: give both or neither")
+        if self.auto_refresh is not None:
+            if "refresh" in self.model_fields_set:
+                raise ValueError("'auto_refresh' and 'refresh' say the same thing: give one")
+            object.__setattr__(self, "refresh", "true" if self.auto_refresh else "false")
+            object.__setattr__(self, "auto_refresh", None)
+        if self.has_credentials and not self.allow_insecure:
+            for url in self.urls:
+                parts = urlsplit(url)
+                if parts.scheme == "http" and not _LOOPBACK.match(parts.hostname or ""):
+                    message = (
+                        f"credentials would travel unencrypted to {parts.hostname}: use https (use_ssl=true), "
+                        "or set allow_insecure=true if the network is trusted"
+                    )
+                    raise ValueError(message)
+        return self
+
+    def _refuse_clashes(self) -> None:
+        if self.url is not None and self.host is not None:
+            raise ValueError("'url' and 'host' both say where the server is: give one")
+        if self.url is not None and (self.port is not None or self.use_ssl):
+            raise ValueError("'port' and 'use_ssl' go with 'host'; write them into 'url' instead")
+        if sum(auth is not None for auth in (self.user, self.api_key, self.http_auth)) > 1:
+            raise ValueError("'user'/'password', 'api_key' and 'http_auth' exclude each other: give one")
+        if self.client is not None:
+            clash = [name for name in _CONNECTION_OPTIONS if name in self.model_fields_set and getattr(self, name)]
+            if clash:
+                raise ValueError(f"with 'client' given, {', '.join(clash)} would have no effect: leave them out")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the local node is meant."""
+        return self.url == LOCAL
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether requests carry a secret."""
+        return any(auth is not None for auth in (self.user, self.api_key, self.http_auth))
+
+    @property
+    def urls(self) -> list[str]:
+        """The server's URLs, in the order given; empty for the local node and for a given client."""
+        if self.is_local or self.client is not None:
+            return []
+        if self.url is not None:
+            given = [self.url] if isinstance(self.url, str) else self.url
+        else:
+            host = self.host or "localhost"
+            scheme = "https" if self.use_ssl else "http"
+            given = [host if "://" in host else f"{scheme}://[{host}]" if ":" in host else f"{scheme}://{host}"]
+        return [_complete(url, default_port=self.port or 9200) for url in given]
+
+    @property
+    def collection_kind(self) -> Literal["memory", "entities"]:
+        """What the collection holds."""
+        return self.kind or ("entities" if self.collection_name.endswith("_entities") else "memory")
+
+
+_CONNECTION_OPTIONS = (
+    "url", "host", "port", "use_ssl", "ca_certs", "user", "password", "api_key", "http_auth", "http_compress",
+    "connection_class",
+)  # fmt: skip
+
+
+def _complete(url: str, *, default_port: int) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigError(f"'{url}' is not a server URL: write http://host:port, https://host:port or \"{LOCAL}\"")
+    if parts.username or parts.password:
+        raise ConfigError("credentials don't belong in the URL, where logs show them: use 'user' and 'password'")
+    port = parts.port or (443 if parts.scheme == "https" and parts.netloc.endswith(":443") else default_port)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def explain_validation(error: ValidationError, *, known: list[str]) -> str:
+    """Return a validation error in sentences, without the values that were given (they may be secrets)."""
+    lines = []
+    for item in error.errors(include_url=False, include_input=False):
+        where = ".".join(str(part) for part in item["loc"]) or "options"
+        if item["type"] == "extra_forbidden":
+            lines.append(f"option '{where}' is unknown; known are: {', '.join(known)}")
+        elif item["loc"]:
+            lines.append(f"option '{where}': {item['msg'].removeprefix('Value error, ')}")
+        else:
+            lines.append(item["msg"].removeprefix("Value error, "))
+    return "; ".join(dict.fromkeys(lines))

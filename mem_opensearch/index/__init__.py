@@ -1,0 +1,21 @@
+"""The indices: what they are named, how they are made, and whether they are as they should be."""
+
+from mem_opensearch.index.bootstrap import Plan, WantedIndex, ensure_index, find_index, plan_index, read_spec
+from mem_opensearch.index.names import SCHEMA, index_name, template_name
+from mem_opensearch.index.probe import probe_server
+from mem_opensearch.index.templates import META_KEY, render_templates
+
+__all__ = [
+    "META_KEY",
+    "SCHEMA",
+    "Plan",
+    "WantedIndex",
+    "ensure_index",
+    "find_index",
+    "index_name",
+    "plan_index",
+    "probe_server",
+    "read_spec",
+    "render_templates",
+    "template_name",
+]

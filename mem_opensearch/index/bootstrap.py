@@ -1,0 +1,221 @@
+"""Create the index of a collection, or check the one that is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.errors import ConfigError, IndexStateError
+from mem_opensearch.index.names import SCHEMA, index_name, template_name
+from mem_opensearch.index.probe import probe_server
+from mem_opensearch.index.templates import META_KEY, render_templates
+from mem_opensearch.models import IndexSpec, ServerFacts
+
+if TYPE_CHECKING:
+    from mem_opensearch.client import SearchClient
+    from mem_opensearch.config import StoreConfig
+
+_BAD_REQUEST = 400
+_NOT_FOUND = 404
+
+
+@dataclass(frozen=True, slots=True)
+class WantedIndex:
+    """What a caller wants of an index; None leaves the choice to the server's abilities.
+
+    Attributes:
+        collection: name of the collection.
+        kind: memories or entities.
+        dims: length of the vectors.
+        profile: Chinese analysis.
+        engine: kNN engine.
+        shards: primary shards, used only when the index is made.
+        replicas: copies per shard, used only when the index is made.
+    """
+
+    collection: str
+    kind: Any
+    dims: int
+    profile: Any = None
+    engine: Any = None
+    shards: int = 1
+    replicas: int | None = None
+
+    @classmethod
+    def of(cls, config: StoreConfig) -> WantedIndex:
+        """Return what the configuration asks for."""
+        return cls(
+            collection=config.collection_name,
+            kind=config.collection_kind,
+            dims=config.embedding_model_dims,
+            profile=None if config.analyzer == "auto" else config.analyzer,
+            engine=None if config.knn_engine == "auto" else config.knn_engine,
+            shards=config.shards,
+            replicas=config.replicas,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What `ensure_index` finds or would do.
+
+    Attributes:
+        spec: the index as it is, or as it would be made.
+        exists: whether it is there.
+        differences: what is not as wanted, one sentence each; empty when all is well.
+        facts: what the server can do; None when the index exists and nothing had to be asked.
+    """
+
+    spec: IndexSpec
+    exists: bool
+    differences: tuple[str, ...] = ()
+    facts: ServerFacts | None = None
+
+
+def ensure_index(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
+    """Create the collection's index if it is missing, check it if it is there; return how it is made.
+
+    Safe when several processes do it at once: the server makes an index once, and the others find it.
+
+    Raises:
+        IndexStateError: the index is there and is not as wanted.
+        ConfigError: the server can't do what was asked for.
+    """
+    spec = find_index(client, wanted)
+    if spec is not None:
+        return spec
+    _create(client, _choose(wanted, probe_server(client)))
+    spec = find_index(client, wanted)  # what the server made, not what we think we sent
+    if spec is None:
+        raise IndexStateError(
+            f"index '{index_name(wanted.collection)}' is there without its alias '{wanted.collection}', or is being "
+            "deleted by something else; delete that index or give it the alias"
+        )
+    return spec
+
+
+def find_index(client: SearchClient, wanted: WantedIndex) -> IndexSpec | None:
+    """Return how the collection's index is made, or None when there is none; nothing is written.
+
+    Raises:
+        IndexStateError: the index is there and is not as wanted.
+    """
+    found = read_spec(client, wanted.collection)
+    if found is None:
+        return None
+    spec, wrong = found
+    if differences := (*wrong, *_differences(spec, wanted)):
+        raise IndexStateError("; ".join(differences))
+    return spec
+
+
+def plan_index(client: SearchClient, wanted: WantedIndex) -> Plan:
+    """Return what is there, or what would be made; nothing is written.
+
+    Raises:
+        IndexStateError: the name belongs to something that this package did not make.
+        ConfigError: the server can't do what was asked for.
+    """
+    found = read_spec(client, wanted.collection)
+    if found is not None:
+        spec, differences = found
+        return Plan(spec=spec, exists=True, differences=(*differences, *_differences(spec, wanted)))
+    facts = probe_server(client)
+    return Plan(spec=_choose(wanted, facts), exists=False, facts=facts)
+
+
+def read_spec(client: SearchClient, collection: str) -> tuple[IndexSpec, tuple[str, ...]] | None:
+    """Return how a collection's index is made and what is wrong with it, or None when there is none.
+
+    Raises:
+        IndexStateError: the name belongs to an index that this package did not make.
+    """
+    answer = client.request("GET", path_of(collection, "_mapping"), accept=(_NOT_FOUND,))
+    if answer.get("status") == _NOT_FOUND:
+        return None
+    name, mapping = max(answer.items())  # several generations share the alias during a move; the newest counts
+    mappings = mapping.get("mappings", {})
+    meta = mappings.get("_meta", {}).get(META_KEY)
+    if meta is None:
+        raise IndexStateError(
+            f"'{collection}' is an index that mem_opensearch did not make; choose another collection_name"
+        )
+    if name == collection:
+        raise IndexStateError(
+            f"'{collection}' is a bare index where an alias belongs: a write went there after the index was deleted. "
+            f"Delete it with: curl -X DELETE URL/{collection}, then run: python -m mem_opensearch.init"
+        )
+    dims = mappings.get("properties", {}).get("vector", {}).get("dimension")
+    spec = IndexSpec(
+        collection=collection, kind=meta["kind"], dims=int(dims or 0), profile=meta["profile"], engine=meta["engine"]
+    )
+    wrong = []
+    if meta.get("schema") != SCHEMA:
+        wrong.append(f"index '{name}' has schema version {meta.get('schema')}, this release works with {SCHEMA}")
+    return spec, tuple(wrong)
+
+
+def _differences(spec: IndexSpec, wanted: WantedIndex) -> list[str]:
+    name = spec.collection
+    found = []
+    if spec.dims != wanted.dims:
+        found.append(
+            f"index '{name}' holds vectors of {spec.dims} dimensions, the configuration says {wanted.dims}; use the "
+            f"embedder that the index was made for, or another collection_name for the new one"
+        )
+    if spec.kind != wanted.kind:
+        found.append(f"index '{name}' holds {spec.kind}, the configuration says {wanted.kind}; set kind={spec.kind}")
+    if wanted.profile is not None and spec.profile != wanted.profile:
+        found.append(
+            f"index '{name}' is analysed by '{spec.profile}', the configuration says '{wanted.profile}'; "
+            f"set analyzer={spec.profile} or auto"
+        )
+    if wanted.engine is not None and spec.engine != wanted.engine:
+        found.append(
+            f"index '{name}' uses the kNN engine '{spec.engine}', the configuration says '{wanted.engine}'; "
+            f"set knn_engine={spec.engine} or auto"
+        )
+    return found
+
+
+def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
+    """Return the best index that the server can hold within what is wanted."""
+    if wanted.profile is not None and wanted.profile not in facts.profiles:
+        raise ConfigError(
+            f"analyzer '{wanted.profile}' is not installed on the server, which has: {', '.join(facts.profiles)}; "
+            "use one of those, or auto"
+        )
+    # lucene works on every server and takes the filter into the graph walk.
+    engine = wanted.engine or ("lucene" if "lucene" in facts.engines else "faiss")
+    if engine not in facts.engines:
+        raise ConfigError(
+            f"kNN engine '{engine}' needs a native library that a node of this server lacks: the first write would kill "
+            f"that node. It has: {', '.join(sorted(facts.engines))}; use one of those, or auto"
+        )
+    return IndexSpec(
+        collection=wanted.collection,
+        kind=wanted.kind,
+        dims=wanted.dims,
+        profile=wanted.profile or facts.profiles[0],
+        engine=engine,
+        shards=wanted.shards,
+        replicas=min(1, facts.data_nodes - 1) if wanted.replicas is None else wanted.replicas,
+    )
+
+
+def _create(client: SearchClient, spec: IndexSpec) -> None:
+    templates = render_templates(spec)
+    client.request("PUT", path_of("_component_template", templates.component_name), body=templates.component)
+    client.request("PUT", path_of("_index_template", template_name(spec.collection)), body=templates.index)
+    answer = client.request(
+        "PUT",
+        path_of(index_name(spec.collection)),
+        body={"aliases": {spec.collection: {"is_write_index": True}}},
+        accept=(_BAD_REQUEST,),
+    )
+    if answer.get("status") == _BAD_REQUEST:
+        kind = answer.get("error", {}).get("type")
+        if kind != "resource_already_exists_exception":
+            reason = answer.get("error", {}).get("reason")
+            raise IndexStateError(f"index '{index_name(spec.collection)}' can't be made: {kind}: {reason}")

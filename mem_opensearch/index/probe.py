@@ -1,0 +1,66 @@
+"""Find out what a server can do, without writing anything to it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mem_opensearch.errors import IndexStateError
+from mem_opensearch.models import KnnEngine, Profile, ServerFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mem_opensearch.client import SearchClient
+
+_PROBES: dict[Profile, str] = {"ik": "ik_max_word", "smartcn": "smartcn_tokenizer"}  # best first
+NO_NATIVE_LIBRARY = "knn_native"
+"""Node attribute that our local node sets to "false": the first write to a faiss index would kill that node."""
+
+
+def probe_server(client: SearchClient) -> ServerFacts:
+    """Return what the server is and can do.
+
+    Raises:
+        IndexStateError: the server has no kNN plugin, so no index of ours can work there.
+        BackendError: it can't be asked.
+    """
+    about = client.request("GET", "/")
+    version = about.get("version", {})
+    nodes = client.request("GET", "/_nodes/plugins").get("nodes", {})
+    engines = knn_engines(nodes)
+    if nodes and not engines:
+        raise IndexStateError(
+            "the server has no k-NN plugin (opensearch-knn), so it can't hold vectors; install it on every node"
+        )
+    return ServerFacts(
+        distribution=str(version.get("distribution", "elasticsearch")),
+        version=_version_of(str(version.get("number", "0"))),
+        data_nodes=max(1, sum("data" in node.get("roles", ["data"]) for node in nodes.values())),
+        engines=engines,
+        profiles=(*[name for name, tokenizer in _PROBES.items() if _has_tokenizer(client, tokenizer)], "bigram"),
+    )
+
+
+def knn_engines(nodes: Mapping[str, Mapping[str, Any]]) -> frozenset[KnnEngine]:
+    """Return the kNN engines that are safe on every data node.
+
+    Args:
+        nodes: node id -> info, as `GET /_nodes/plugins` lists them under ``nodes``.
+    """
+    data_nodes = [node for node in nodes.values() if "data" in node.get("roles", ["data"])]
+    if not all(any(plugin.get("name") == "opensearch-knn" for plugin in node.get("plugins", [])) for node in data_nodes):
+        return frozenset()
+    if any(node.get("attributes", {}).get(NO_NATIVE_LIBRARY) == "false" for node in data_nodes):
+        return frozenset({"lucene"})
+    return frozenset({"lucene", "faiss"})
+
+
+def _has_tokenizer(client: SearchClient, name: str) -> bool:
+    answer = client.request("POST", "/_analyze", body={"tokenizer": name, "text": "测试"}, accept=(400,))
+    return "tokens" in answer
+
+
+def _version_of(number: str) -> tuple[int, int, int]:
+    parts = [int(part) for part in re.findall(r"\d+", number)[:3]]
+    return (*parts, 0, 0, 0)[:3]  # type: ignore[return-value]  # three items by construction

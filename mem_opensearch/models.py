@@ -1,0 +1,100 @@
+"""Plain values that the layers hand to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+JsonValue = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+Kind = Literal["memory", "entities"]
+"""What a collection holds: memories, or the entities that link them."""
+
+Profile = Literal["ik", "smartcn", "bigram"]
+"""How the server makes words of Chinese text; `bigram` needs no plugin."""
+PROFILES: tuple[Profile, ...] = get_args(Profile)
+
+KnnEngine = Literal["lucene", "faiss"]
+KNN_ENGINES: tuple[KnnEngine, ...] = get_args(KnnEngine)
+
+Refresh = Literal["on_read", "wait_for", "true", "false"]
+"""When a write becomes visible to searches; see `StoreConfig.refresh`."""
+
+SCOPE_FIELDS = ("user_id", "agent_id", "run_id", "actor_id", "role")
+"""Payload keys that say whose a memory is; each is a keyword field of its own."""
+
+IDENTITY_FIELDS = ("user_id", "agent_id", "run_id")
+"""The scope fields that keep one user's memories from another's."""
+
+DATE_FIELDS = ("created_at", "updated_at", "expiration_date", "event_date")
+"""Payload keys that are dates; each is a date field of its own."""
+
+
+@dataclass(slots=True)
+class Hit:
+    """A stored row, as mem0 reads it.
+
+    Attributes:
+        id: the memory's id.
+        score: cosine in [0, 1] from `search`, raw BM25 (>= 0, unbounded) from `keyword_search`, None where nothing
+            was scored.
+        payload: the payload exactly as it was given.
+    """
+
+    id: str
+    score: float | None = None
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSpec:
+    """Everything that decides how an index is made.
+
+    Attributes:
+        collection: name of the collection, which is the alias that all reads and writes use.
+        kind: memories or entities.
+        dims: length of the vectors.
+        profile: how Chinese text becomes words.
+        engine: the kNN engine.
+        shards: primary shards, >= 1.
+        replicas: copies of each shard, >= 0.
+    """
+
+    collection: str
+    kind: Kind
+    dims: int
+    profile: Profile
+    engine: KnnEngine
+    shards: int = 1
+    replicas: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What the server can do, as found out at bootstrap.
+
+    Attributes:
+        distribution: ``"opensearch"`` or ``"elasticsearch"``.
+        version: major, minor, patch.
+        data_nodes: nodes that hold shards, >= 1.
+        engines: kNN engines that are safe to use there.
+        profiles: analysis profiles that it can run, best first; never empty.
+    """
+
+    distribution: str
+    version: tuple[int, int, int]
+    data_nodes: int
+    engines: frozenset[KnnEngine]
+    profiles: tuple[Profile, ...]
+
+
+Clause = dict[str, Any]
+"""One clause of the query language, as JSON."""
+
+
+def hit_from(source: Mapping[str, Any], hit_id: str, score: float | None) -> Hit:
+    """Return the hit for one row of a response whose source holds `payload`."""
+    return Hit(id=hit_id, score=score, payload=source.get("payload") or {})

@@ -1,0 +1,110 @@
+"""Build request bodies as the plain JSON that the server documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mem_opensearch.models import Clause
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PAYLOAD_ONLY = ["payload"]
+"""What a read returns of the source: never the vector, which is most of a document's bytes."""
+
+FIELD_BOOSTS: Mapping[str, float] = {
+    "text": 1.0,
+    # Bigrams rescue what the dictionary of the word analyser lacks: names, numerals with measure words, rare ideographs.
+    "text.bigram": 0.3,
+    "text.en": 0.3,
+    # An identifier that matches whole outweighs the words around it; its parts only break ties.
+    "text.code": 0.5,
+    "text.joined": 2.0,
+}
+"""Weight of each analysed field in the keyword score. Measured on the development sets, see docs/architecture.md."""
+
+
+def knn_clause(vector: Any, *, k: int, filters: Sequence[Clause]) -> Clause:  # noqa: ANN401 - list or numpy array
+    """Return the k nearest vectors among the rows that pass `filters`.
+
+    The filter stands inside the clause, where it is applied before the k are chosen. Beside it, it would only thin them.
+    """
+    inner: dict[str, Any] = {"vector": vector, "k": k}
+    if filters:
+        inner["filter"] = {"bool": {"filter": list(filters)}}
+    return {"knn": {"vector": inner}}
+
+
+def vector_search(vector: Any, *, k: int, filters: Sequence[Clause]) -> dict[str, Any]:  # noqa: ANN401 - list or array
+    """Return the body of a search by meaning; hits are ordered by cosine."""
+    return {"size": k, "query": knn_clause(vector, k=k, filters=filters), "_source": PAYLOAD_ONLY}
+
+
+def keyword_clauses(query: str, *, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:
+    """Return one clause per analysed field, each under the field's name.
+
+    Terms are joined by OR: every further term that matches adds to the score, and none is required.
+    """
+    return [
+        {"match": {field: {"query": query, "boost": boost, "_name": field}}} for field, boost in boosts.items() if boost
+    ]
+
+
+def keyword_search(
+    query: str, *, size: int, filters: Sequence[Clause], boosts: Mapping[str, float] = FIELD_BOOSTS
+) -> dict[str, Any]:
+    """Return the body of a search by words; hits are ordered by BM25 summed over the fields."""
+    return {
+        "size": size,
+        "query": {
+            "bool": {
+                "should": keyword_clauses(query, boosts=boosts),
+                "minimum_should_match": 1,
+                "filter": list(filters),
+            }
+        },
+        "_source": PAYLOAD_ONLY,
+    }
+
+
+def listing(*, size: int, filters: Sequence[Clause], after: Sequence[Any] | None = None) -> dict[str, Any]:
+    """Return the body that lists rows, newest first; rows without a date come last.
+
+    Args:
+        size: rows of this page, at most 10,000.
+        filters: which rows.
+        after: the `sort` values of the last row of the page before.
+    """
+    body: dict[str, Any] = {
+        "size": size,
+        "query": {"bool": {"filter": list(filters)}} if filters else {"match_all": {}},
+        "sort": [{"created_at": {"order": "desc", "missing": "_last"}}, {"id": "asc"}],
+        "_source": PAYLOAD_ONLY,
+        "track_total_hits": False,
+    }
+    if after is not None:
+        body["search_after"] = list(after)
+    return body
+
+
+def cosine_of(score: float) -> float:
+    """Return the cosine behind a `cosinesimil` score, clamped to [0, 1].
+
+    The server's score is (1 + cosine) / 2 for the engines `lucene` and `faiss` since 2.19.
+
+    >>> cosine_of(0.9)
+    0.8
+    """
+    return min(1.0, max(0.0, round(2.0 * score - 1.0, 7)))  # float32 arithmetic on the server: 7 digits mean something
+
+
+REPLACE_SCRIPT = (
+    "def kept = ctx._source.vector; ctx._source.clear(); ctx._source.putAll(params.row);"
+    " if (kept != null && !params.row.containsKey('vector')) { ctx._source.vector = kept; }"
+)
+"""Replace a row whole and keep its vector: a partial update would merge objects, and a removed key would stay."""
+
+
+def replacement(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of an update that replaces everything but the vector."""
+    return {"script": {"lang": "painless", "source": REPLACE_SCRIPT, "params": {"row": dict(row)}}}

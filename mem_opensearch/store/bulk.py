@@ -1,0 +1,128 @@
+"""Write many rows in few requests, and account for each of them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tenacity
+
+from mem_opensearch.client.failures import RETRIABLE_STATUS
+from mem_opensearch.client.opensearch import BACKOFF_LIMIT, BACKOFF_SECONDS, encode_lines, path_of
+from mem_opensearch.errors import BackendError, MemOpenSearchError, PartialWriteError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mem_opensearch.client import SearchClient
+
+_ERROR_STATUS = 300
+
+
+class Line(NamedTuple):
+    """One row on its way: the id and its two lines of the bulk body."""
+
+    id: str
+    data: bytes
+
+
+def to_lines(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Line]:
+    """Yield each (id, row) encoded as an `index` action: the same id twice is one document."""
+    for row_id, row in rows:
+        yield Line(row_id, encode_lines([{"index": {"_id": row_id}}, row]))
+
+
+def chunks(lines: Iterable[Line], *, max_bytes: int, max_items: int) -> Iterator[list[Line]]:
+    """Yield lines in groups, in order; a line larger than `max_bytes` travels alone."""
+    group: list[Line] = []
+    size = 0
+    for line in lines:
+        if group and (len(group) >= max_items or size + len(line.data) > max_bytes):
+            yield group
+            group, size = [], 0
+        group.append(line)
+        size += len(line.data)
+    if group:
+        yield group
+
+
+def write_bulk(
+    client: SearchClient,
+    alias: str,
+    groups: Iterable[Sequence[Line]],
+    *,
+    refresh: str,
+    max_tries: int,
+) -> list[str]:
+    """Write all groups; return the stored ids in the order given.
+
+    An item that the server pushes back (429, 503) is sent again alone, with jittered backoff. A group whose request
+    fails as a whole counts as failed, and the groups after it are still tried.
+
+    Raises:
+        PartialWriteError: names the stored ids, and the failed ones with the reason.
+        BackendError: nothing was stored, and one reason holds for everything.
+    """
+    stored: list[str] = []
+    failed: dict[str, str] = {}
+    whole: MemOpenSearchError | None = None
+    for group in groups:
+        try:
+            done, lost = _write_group(client, alias, group, refresh=refresh, max_tries=max_tries)
+        except BackendError as error:
+            whole = error
+            failed.update({line.id: str(error) for line in group})
+            continue
+        stored.extend(done)
+        failed.update(lost)
+    if whole is not None and not stored:
+        raise whole
+    if failed:
+        row_id, reason = next(iter(failed.items()))
+        raise PartialWriteError(
+            f"{len(failed)} of {len(failed) + len(stored)} rows were not stored in '{alias}'; first: '{row_id}': {reason}",
+            stored=stored,
+            failed=failed,
+        )
+    return stored
+
+
+def _write_group(
+    client: SearchClient, alias: str, group: Sequence[Line], *, refresh: str, max_tries: int
+) -> tuple[list[str], dict[str, str]]:
+    waits = tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT)
+    outcome: dict[int, str | None] = {}
+    pending = list(range(len(group)))
+    state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
+    for _ in range(max_tries):
+        answer = client.request(
+            "POST",
+            path_of(alias, "_bulk"),
+            # A missing alias is an error; otherwise the server would make an index of that name with a guessed mapping.
+            params={"refresh": refresh, "require_alias": "true"},
+            body=b"".join(group[position].data for position in pending),
+        )
+        again = []
+        for position, item in zip(pending, answer["items"], strict=True):
+            (result,) = item.values()
+            outcome[position] = None if result["status"] < _ERROR_STATUS else _reason(result)
+            if result["status"] in RETRIABLE_STATUS:
+                again.append(position)
+        pending = again
+        if not pending:
+            break
+        time.sleep(waits(state))
+        state.attempt_number += 1
+    stored = [line.id for position, line in enumerate(group) if outcome[position] is None]
+    failed = {line.id: reason for position, line in enumerate(group) if (reason := outcome[position]) is not None}
+    return stored, failed
+
+
+def _reason(result: Mapping[str, Any]) -> str:
+    error = result.get("error", {})
+    cause = error.get("caused_by", {})
+    parts = [f"{error.get('type')}: {error.get('reason')}"]
+    if cause:
+        parts.append(f"{cause.get('type')}: {cause.get('reason')}")
+    # What follows is a piece of the row itself.
+    return f"status {result['status']}: " + "; ".join(part.split(" Preview of field's value:")[0] for part in parts)

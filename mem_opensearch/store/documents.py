@@ -1,0 +1,187 @@
+"""Turn a payload into the row that is indexed, and check what was given before anything is sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from mem_opensearch.errors import InvalidInputError, VectorError
+from mem_opensearch.filters import MAX_STRING, as_instant
+from mem_opensearch.models import DATE_FIELDS, SCOPE_FIELDS
+from mem_opensearch.text import fold
+
+if TYPE_CHECKING:
+    from mem_opensearch.models import Kind
+
+TEXT_KEY = "data"  # where mem0 keeps a memory's text, and an entity's name
+_NOT_FACTS = frozenset({TEXT_KEY, "text_lemmatized", "linked_memory_ids"})
+MAX_ID_BYTES = 512  # the server's own limit of `_id`
+MAX_FACTS = 5000  # a document may hold 10,000 nested objects; below that, the reason is ours to give
+
+
+def build_row(payload: Mapping[str, Any], *, kind: Kind, row_id: str) -> dict[str, Any]:
+    """Return the indexed fields for `payload`, without the vector.
+
+    The payload itself goes in untouched under ``payload`` and comes back exactly as it was given.
+
+    Raises:
+        InvalidInputError: a scope value that is not a string, or a payload that JSON can't carry.
+    """
+    _check_payload(payload, row_id=row_id)
+    row: dict[str, Any] = {"id": row_id, "payload": dict(payload)}
+    text = payload.get(TEXT_KEY)
+    if text is not None and not isinstance(text, str):
+        raise InvalidInputError(f"payload of '{row_id}': '{TEXT_KEY}' is {type(text).__name__}, expected a string")
+    for name in SCOPE_FIELDS:
+        value = payload.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise InvalidInputError(f"payload of '{row_id}': '{name}' is {type(value).__name__}, expected a string")
+        row[name] = value
+    for name in DATE_FIELDS:
+        # A date that can't be read is no reason to refuse a memory: it stays in the payload, and in the facts as text.
+        if (instant := as_instant(payload.get(name))) is not None:
+            row[name] = instant
+    if kind == "entities":
+        return row | _entity_fields(payload, text or "")
+    entities = payload.get("entities")
+    if isinstance(entities, list):
+        row["entities"] = [fold(name).lower() for name in entities if isinstance(name, str)]
+    row["text"] = text or ""
+    row["facts"] = build_facts(payload, row_id=row_id)
+    return row
+
+
+def _entity_fields(payload: Mapping[str, Any], name: str) -> dict[str, Any]:
+    links = payload.get("linked_memory_ids") or []
+    return {
+        "name": name,
+        "name_folded": fold(name).lower(),
+        "type": str(payload.get("entity_type") or ""),
+        "memory_ids": [str(link) for link in links],
+        "facts": build_facts(payload, row_id=name),
+    }
+
+
+def build_facts(payload: Mapping[str, Any], *, row_id: str) -> list[dict[str, Any]]:
+    """Return one fact per metadata value, for filters: nested keys are dotted, each item of a list is a fact.
+
+    >>> build_facts({"金额": 300, "tags": ["a"], "x": {"y": True}}, row_id="m1")
+    [{'k': '金额', 'n': 300.0}, {'k': 'tags', 's': 'a'}, {'k': 'x.y', 'b': True}]
+    """
+    facts: list[dict[str, Any]] = []
+    for key, value in payload.items():
+        if key not in _NOT_FACTS and key not in SCOPE_FIELDS:
+            _collect(str(key), value, facts)
+    if len(facts) > MAX_FACTS:
+        raise InvalidInputError(f"payload of '{row_id}' has {len(facts)} metadata values; at most {MAX_FACTS} are indexed")
+    return facts
+
+
+def _collect(key: str, value: object, facts: list[dict[str, Any]]) -> None:
+    if value is None:
+        return
+    if isinstance(value, Mapping):
+        for inner, item in value.items():
+            _collect(f"{key}.{inner}", item, facts)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _collect(key, item, facts)
+    elif isinstance(value, bool):
+        facts.append({"k": key, "b": value})
+    elif isinstance(value, int | float):
+        facts.append({"k": key, "n": float(value)})
+    else:
+        text = value.isoformat() if isinstance(value, datetime | date) else str(value)
+        fact = {"k": key, "s": text[: MAX_STRING + 1]}  # one past the limit: the server then ignores it, see the template
+        if (instant := as_instant(value)) is not None:
+            fact["d"] = instant
+        facts.append(fact)
+
+
+def _check_payload(payload: object, *, row_id: str) -> None:
+    if not isinstance(payload, Mapping):
+        raise InvalidInputError(f"payload of '{row_id}' is {type(payload).__name__}, expected a mapping")
+    try:
+        orjson.loads(orjson.dumps(payload))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"payload of '{row_id}' can't be written as JSON: {error}") from None
+    if _has_bad_number(payload):
+        raise InvalidInputError(f"payload of '{row_id}' holds NaN or infinity, which JSON has no form for")
+
+
+def _has_bad_number(value: object) -> bool:
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, Mapping):
+        return any(_has_bad_number(item) for item in value.values())
+    return isinstance(value, list | tuple) and any(_has_bad_number(item) for item in value)
+
+
+def check_vector(vector: object, *, dims: int, index: str, owner: str) -> None:
+    """Refuse a vector that the server would refuse with a misleading message.
+
+    Args:
+        vector: list or one-dimensional numpy array of numbers.
+        dims: length that the index wants.
+        index: the collection's name, for the message.
+        owner: whose vector it is, for the message: ``"memory 'm7'"`` or ``"the query"``.
+
+    Raises:
+        VectorError: wrong length, not finite, or all zero.
+    """
+    if vector is None or isinstance(vector, str | bytes) or not hasattr(vector, "__len__"):
+        raise VectorError(f"vector of {owner} is {type(vector).__name__}; the embedder gave no vector")
+    if len(vector) != dims:
+        raise VectorError(
+            f"vector of {owner} has {len(vector)} dimensions, index '{index}' has {dims}; use the embedder that the "
+            f"index was made for, or make an index with embedding_model_dims={len(vector)}"
+        )
+    try:
+        # One number tells all: finite only if every item is, and zero only if every item is.
+        norm = math.fsum(float(x) * float(x) for x in vector)
+    except (TypeError, ValueError):
+        raise VectorError(f"vector of {owner} holds something that is not a number") from None
+    except OverflowError:
+        norm = math.inf
+    if not math.isfinite(norm):
+        raise VectorError(f"vector of {owner} holds NaN, infinity or a number too large")
+    if norm == 0.0:
+        raise VectorError(f"vector of {owner} is all zero, which has no direction; the text may have been empty")
+
+
+def check_id(row_id: object) -> str:
+    """Return an id that the server takes.
+
+    Raises:
+        InvalidInputError: not a string, empty, too long, or not writable as UTF-8.
+    """
+    if not isinstance(row_id, str) or not row_id:
+        raise InvalidInputError(f"a memory id is a non-empty string, not {row_id!r}")
+    try:
+        size = len(row_id.encode())
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"memory id {row_id!r} is not valid Unicode") from None
+    if size > MAX_ID_BYTES:
+        raise InvalidInputError(f"memory id '{row_id[:40]}...' has {size} bytes; at most {MAX_ID_BYTES} are allowed")
+    return row_id
+
+
+def as_ids(ids: Sequence[str] | None, count: int) -> list[str]:
+    """Return `count` checked ids; without `ids`, fresh random ones (never '0', '1', ..., which a second call would overwrite).
+
+    Raises:
+        InvalidInputError: wrong number of ids, or one that the server won't take.
+    """
+    if ids is None:
+        import uuid
+
+        return [str(uuid.uuid4()) for _ in range(count)]
+    if len(ids) != count:
+        raise InvalidInputError(f"{count} vectors but {len(ids)} ids were given; they go together one by one")
+    return [check_id(row_id) for row_id in ids]

@@ -1,0 +1,75 @@
+"""Decide when a write becomes visible to searches.
+
+The server shows a write to searches only after a refresh. Waiting for one on every write (`wait_for`) costs up to the
+refresh interval, a second by default, each time. The policy `on_read` asks for the refresh when it is needed: before
+this process's next search or listing, and only if it has written since the last one. Reads by id need none of this.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mem_opensearch.client.opensearch import path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from mem_opensearch.client import SearchClient
+    from mem_opensearch.models import Refresh
+
+
+class _Unseen:
+    """Whether a collection has writes that no refresh has shown yet; one per collection and process."""
+
+    __slots__ = ("__weakref__", "lock", "pending")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.pending = False
+
+
+_SHARED: weakref.WeakValueDictionary[Hashable, _Unseen] = weakref.WeakValueDictionary()
+_SHARED_LOCK = threading.Lock()
+
+
+class Visibility:
+    """The refresh policy of one store; stores of one process on the same collection share what is unseen.
+
+    Args:
+        policy: see `StoreConfig.refresh`.
+        key: names the server and the collection.
+    """
+
+    def __init__(self, policy: Refresh, key: Hashable) -> None:
+        self._policy = policy
+        with _SHARED_LOCK:
+            self._unseen = _SHARED.setdefault(key, _Unseen())
+
+    @contextmanager
+    def writing(self) -> Iterator[str]:
+        """Give the `refresh` parameter of a write, and note at its end that there is something to show.
+
+        It is noted after the write: noted before, a search in between would clear the note without showing the write.
+        It is noted after a failure too, since a request that timed out may have been carried out.
+        """
+        try:
+            yield "false" if self._policy == "on_read" else self._policy
+        finally:
+            if self._policy == "on_read":
+                self._unseen.pending = True
+
+    def show(self, client: SearchClient, alias: str) -> None:
+        """Refresh, if this process wrote something that searches may not see yet."""
+        if not self._unseen.pending:
+            return
+        with self._unseen.lock:  # a second reader waits for the refresh instead of asking for another
+            if self._unseen.pending:
+                self._unseen.pending = False
+                try:
+                    client.request("POST", path_of(alias, "_refresh"))
+                except BaseException:
+                    self._unseen.pending = True
+                    raise
