@@ -1,7 +1,7 @@
 """Every option of a store, checked once.
 
-Options come from arguments, then from environment variables with the prefix ``MEM_OPENSEARCH_`` (``MEM_OPENSEARCH_URL``,
-``MEM_OPENSEARCH_COLLECTION_NAME`` and so on). The keys of mem0's own OpenSearch provider are all accepted, and each of
+Options come from arguments, then from environment variables with the prefix ``MEM_OPENSEARCH_``, such as
+``MEM_OPENSEARCH_URL``. The keys of mem0's own OpenSearch provider are all accepted, and each of
 them has an effect or is refused with the key that replaces it.
 """
 
@@ -15,13 +15,14 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mem_opensearch.errors import ConfigError
-from mem_opensearch.models import KnnEngine, Profile, Refresh
+from mem_opensearch.models import Refresh
 
 LOCAL = "local"
 """The value of `url` that means the local node."""
 
 _LOOPBACK = re.compile(r"^(localhost|127(\.\d{1,3}){3}|::1)$")
 # What OpenSearch itself accepts as an index name, less what would clash with our own `-v1-000001` and `_entities`.
+_COLLECTION_BYTES = 200  # the server allows 255; `_entities` and `-v1-000001` go on top
 _COLLECTION = re.compile(r"^[^\W_A-Z+-][^\sA-Z\\/*?\"<>|,#:]*$")
 
 
@@ -46,8 +47,8 @@ class StoreConfig(BaseSettings):
     )
     host: str | None = Field(None, description="Host name, or a URL; mem0's key. `url` is the fuller form.")
     port: int | None = Field(None, ge=1, le=65535, description="Port that goes with `host`; 9200 when not given.")
-    use_ssl: bool = Field(False, description="Use https with `host`.")
-    verify_certs: bool = Field(True, description="Verify the server's certificate; turning it off warns.")
+    use_ssl: bool = Field(default=False, description="Use https with `host`.")
+    verify_certs: bool = Field(default=True, description="Verify the server's certificate; turning it off warns.")
     ca_certs: str | None = Field(None, description="Path of a CA bundle to verify with.")
 
     # -- who
@@ -55,16 +56,17 @@ class StoreConfig(BaseSettings):
     password: SecretStr | None = Field(None, description="Password for basic authentication.")
     api_key: SecretStr | None = Field(None, description="API key, sent as `Authorization: ApiKey ...`.")
     http_auth: Any = Field(None, description="A (user, password) pair or an auth object such as a SigV4 signer.")
-    allow_insecure: bool = Field(False, description="Allow credentials over plain http to another machine.")
+    allow_insecure: bool = Field(default=False, description="Allow credentials over plain http to another machine.")
 
     # -- how
     timeout: float = Field(30.0, gt=0, description="Seconds that one request may take.")
     max_tries: int = Field(4, ge=1, le=10, description="Tries of one request, the first included.")
     pool_maxsize: int = Field(20, ge=1, description="Connections kept per host.")
-    http_compress: bool = Field(False, description="Compress request bodies; pays on slow networks only.")
+    http_compress: bool = Field(default=False, description="Compress request bodies; pays on slow networks only.")
     connection_class: Any = Field(
-        None, description='Transport class of opensearch-py, or its name: "Urllib3HttpConnection" (default) or '
-        '"RequestsHttpConnection" (auth objects of the requests kind need it, and get it by themselves).'
+        None,
+        description='Transport class of opensearch-py, or its name: "Urllib3HttpConnection" (default) or '
+        '"RequestsHttpConnection" (auth objects of the requests kind need it, and get it by themselves).',
     )
     client: Any = Field(None, description="A ready opensearchpy.OpenSearch client; connection options then clash.")
 
@@ -74,10 +76,16 @@ class StoreConfig(BaseSettings):
     kind: Literal["memory", "entities"] | None = Field(
         None, description="What the collection holds; by default entities if its name ends in `_entities`."
     )
-    analyzer: Profile | Literal["auto"] = Field("auto", description="Chinese analysis; auto takes the server's best.")
-    knn_engine: KnnEngine | Literal["auto"] = Field("auto", description="kNN engine; auto takes one that is safe.")
+    analyzer: Literal["auto", "ik", "smartcn", "bigram"] = Field(
+        "auto", description="Chinese analysis; auto takes the server's best."
+    )
+    knn_engine: Literal["auto", "lucene", "faiss"] = Field(
+        "auto", description="kNN engine; auto takes one that is safe."
+    )
     shards: int = Field(1, ge=1, le=1024, description="Primary shards of a new index.")
-    replicas: int | None = Field(None, ge=0, le=20, description="Copies per shard; by default 1 if there is a second node.")
+    replicas: int | None = Field(
+        None, ge=0, le=20, description="Copies per shard; by default 1 if there is a second node."
+    )
     refresh: Annotated[Refresh, BeforeValidator(_as_refresh)] = Field(
         "on_read",
         description="When writes become searchable: on_read (before this process's next search), wait_for (before the "
@@ -106,10 +114,10 @@ class StoreConfig(BaseSettings):
     @field_validator("collection_name")
     @classmethod
     def _check_collection_name(cls, name: str) -> str:
-        if not _COLLECTION.match(name) or len(name.encode()) > 200:
+        if not _COLLECTION.match(name) or len(name.encode()) > _COLLECTION_BYTES:
             message = (
-                f"'{name}' can't be a collection name: use lower-case letters, digits, '_', '-' and '.', starting with a "
-                "letter or digit, at most 200 bytes"
+                f"'{name}' can't be a collection name: use lower-case letters, digits, '_', '-' and '.', starting with "
+                f"a letter or digit, at most {_COLLECTION_BYTES} bytes"
             )
             raise ValueError(message)
         return name

@@ -90,7 +90,9 @@ def _all_of(clauses: list[Clause]) -> Clause:
 def _condition(key: str, value: object) -> list[Clause]:
     if value == "*":
         if key in IDENTITY_FIELDS:
-            raise ScopeError(f"'{key}' is '*': a scope identity names one owner; leave the key out to search all of them")
+            raise ScopeError(
+                f"'{key}' is '*': a scope identity names one owner; leave the key out to search all of them"
+            )
         return [_exists(key)]
     if not isinstance(value, Mapping):
         return [_compare(key, "eq", value)]
@@ -192,7 +194,9 @@ def _number(key: str, value: float) -> float:
 
 def _string(key: str, value: object) -> str:
     if not isinstance(value, str):
-        raise FilterError(f"filter on '{key}' compares with {type(value).__name__}; give a string, number, bool or date")
+        raise FilterError(
+            f"filter on '{key}' compares with {type(value).__name__}; give a string, number, bool or date"
+        )
     if len(value) > MAX_STRING:
         raise FilterError(f"filter on '{key}' compares with {len(value)} characters; at most {MAX_STRING} are indexed")
     return value

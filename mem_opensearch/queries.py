@@ -14,7 +14,7 @@ PAYLOAD_ONLY = ["payload"]
 
 FIELD_BOOSTS: Mapping[str, float] = {
     "text": 1.0,
-    # Bigrams rescue what the dictionary of the word analyser lacks: names, numerals with measure words, rare ideographs.
+    # Bigrams rescue what the word analyser's dictionary lacks: names, numerals with measure words, rare ideographs.
     "text.bigram": 0.3,
     "text.en": 0.3,
     # An identifier that matches whole outweighs the words around it; its parts only break ties.
@@ -24,10 +24,16 @@ FIELD_BOOSTS: Mapping[str, float] = {
 """Weight of each analysed field in the keyword score. Measured on the development sets, see docs/architecture.md."""
 
 
+MAX_QUERY = 300
+"""Characters of a query that the keyword clauses look for: at up to three terms a character over all fields, that stays
+below the 1,024 clauses that a server allows. A question is shorter; a pasted page would be refused whole."""
+
+
 def knn_clause(vector: Any, *, k: int, filters: Sequence[Clause]) -> Clause:  # noqa: ANN401 - list or numpy array
     """Return the k nearest vectors among the rows that pass `filters`.
 
-    The filter stands inside the clause, where it is applied before the k are chosen. Beside it, it would only thin them.
+    The filter stands inside the clause, where it is applied before the k are chosen; beside it,
+    it would only thin them.
     """
     inner: dict[str, Any] = {"vector": vector, "k": k}
     if filters:
@@ -43,10 +49,12 @@ def vector_search(vector: Any, *, k: int, filters: Sequence[Clause]) -> dict[str
 def keyword_clauses(query: str, *, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:
     """Return one clause per analysed field, each under the field's name.
 
-    Terms are joined by OR: every further term that matches adds to the score, and none is required.
+    Terms are joined by OR: every further term that matches adds to the score, and none is required. Of a text longer
+    than `MAX_QUERY` the beginning is used.
     """
+    text = query[:MAX_QUERY]
     return [
-        {"match": {field: {"query": query, "boost": boost, "_name": field}}} for field, boost in boosts.items() if boost
+        {"match": {field: {"query": text, "boost": boost, "_name": field}}} for field, boost in boosts.items() if boost
     ]
 
 

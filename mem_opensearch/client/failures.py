@@ -71,9 +71,7 @@ def from_status(status: int, info: object, *, action: str, tries: Sequence[str] 
     if kind == _MISSING_INDEX:
         return IndexStateError(f"{said}; create it with: python -m mem_opensearch.init --collection NAME --dims N")
     if status == 401:  # noqa: PLR2004
-        return AuthenticationError(
-            f"{said}; check 'user' and 'password', or 'api_key'", status=status, reason=reason
-        )
+        return AuthenticationError(f"{said}; check 'user' and 'password', or 'api_key'", status=status, reason=reason)
     if status == 403 and kind != _FOREIGN_BLOCK:  # noqa: PLR2004
         return PermissionDenied(f"{said}; the credentials lack a permission for it", status=status, reason=reason)
     if status == 429:  # noqa: PLR2004

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from mem_opensearch.config import StoreConfig
     from mem_opensearch.errors import MemOpenSearchError
 
-BACKOFF_SECONDS = 0.25  # doubled at each try, with full jitter (AWS Architecture Blog, "Exponential Backoff and Jitter")
+BACKOFF_SECONDS = (
+    0.25  # doubled at each try, with full jitter (AWS Architecture Blog, "Exponential Backoff and Jitter")
+)
 BACKOFF_LIMIT = 5.0
 
 
@@ -45,7 +47,9 @@ def encode(body: object) -> bytes:
 
 def encode_lines(bodies: Iterable[object]) -> bytes:
     """Return `bodies` as newline-delimited JSON, as `_bulk` and `_msearch` want it."""
-    return b"".join(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE) for body in bodies)
+    return b"".join(
+        orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE) for body in bodies
+    )
 
 
 def path_of(*parts: str) -> str:
@@ -121,6 +125,7 @@ class SearchClient:
             data = body if body is None or isinstance(body, bytes) else encode(body)
         except TypeError as error:
             raise failures.from_encoding(error, action=action) from None
+        sent_params = {**(params or {}), "request_timeout": timeout or self._timeout}
         tries: list[str] = []
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self._max_tries),
@@ -129,7 +134,7 @@ class SearchClient:
             reraise=True,
         )
         try:
-            return retrying(self._send, method, path, params, data, accept, timeout or self._timeout, tries)
+            return retrying(self._send, method, path, params=sent_params, data=data, accept=accept, tries=tries)
         except _Retry as last:
             raise self._give_up(last.cause, action, tries) from last.cause
 
@@ -137,10 +142,10 @@ class SearchClient:
         self,
         method: str,
         path: str,
-        params: Mapping[str, Any] | None,
+        *,
+        params: Mapping[str, Any],
         data: bytes | None,
         accept: Sequence[int],
-        timeout: float,
         tries: list[str],
     ) -> dict[str, Any]:
         import opensearchpy.exceptions as raised
@@ -148,9 +153,7 @@ class SearchClient:
         action = f"{method} {path}"
         self.requests = next(self._counter)
         try:
-            answer = self._raw.transport.perform_request(
-                method, path, params={**(params or {}), "request_timeout": timeout}, body=data
-            )
+            answer = self._raw.transport.perform_request(method, path, params=dict(params), body=data)
         except raised.SSLError as error:
             tries.append("TLS failure")
             raise self._give_up(error, action, tries) from error
@@ -232,7 +235,7 @@ def _connection_class(config: StoreConfig) -> type[opensearchpy.Connection]:
     import opensearchpy
 
     given = config.connection_class
-    known = {"Urllib3HttpConnection": opensearchpy.Urllib3HttpConnection}
+    known: dict[str, type[opensearchpy.Connection]] = {"Urllib3HttpConnection": opensearchpy.Urllib3HttpConnection}
     if given == "RequestsHttpConnection" or _needs_requests(config.http_auth):
         known["RequestsHttpConnection"] = opensearchpy.RequestsHttpConnection
         given = given or "RequestsHttpConnection"

@@ -1,6 +1,14 @@
 """The indices: what they are named, how they are made, and whether they are as they should be."""
 
-from mem_opensearch.index.bootstrap import Plan, WantedIndex, ensure_index, find_index, plan_index, read_spec
+from mem_opensearch.index.bootstrap import (
+    Plan,
+    WantedIndex,
+    apply_plan,
+    ensure_index,
+    find_index,
+    plan_index,
+    read_spec,
+)
 from mem_opensearch.index.names import SCHEMA, index_name, template_name
 from mem_opensearch.index.probe import probe_server
 from mem_opensearch.index.templates import META_KEY, render_templates
@@ -10,6 +18,7 @@ __all__ = [
     "SCHEMA",
     "Plan",
     "WantedIndex",
+    "apply_plan",
     "ensure_index",
     "find_index",
     "index_name",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.opensearch import path_of
@@ -118,11 +118,49 @@ def plan_index(client: SearchClient, wanted: WantedIndex) -> Plan:
         ConfigError: the server can't do what was asked for.
     """
     found = read_spec(client, wanted.collection)
-    if found is not None:
-        spec, differences = found
-        return Plan(spec=spec, exists=True, differences=(*differences, *_differences(spec, wanted)))
-    facts = probe_server(client)
-    return Plan(spec=_choose(wanted, facts), exists=False, facts=facts)
+    if found is None:
+        facts = probe_server(client)
+        return Plan(spec=_choose(wanted, facts), exists=False, facts=facts)
+    spec, wrong = found
+    differences = (*wrong, *_differences(spec, wanted), *template_differences(client, _to_render(spec, wanted)))
+    return Plan(spec=spec, exists=True, differences=differences)
+
+
+def apply_plan(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
+    """Make or check the index as `ensure_index` does, and put its templates again if they are missing or differ."""
+    spec = ensure_index(client, wanted)
+    if template_differences(client, _to_render(spec, wanted)):
+        _put_templates(client, _to_render(spec, wanted))
+    return spec
+
+
+def template_differences(client: SearchClient, spec: IndexSpec) -> list[str]:
+    """Return what is not as wanted about a collection's templates, one sentence each.
+
+    The templates are not used while the index stands; they are what its next generation would be made from.
+    """
+    templates = render_templates(spec)
+    found = []
+    name = template_name(spec.collection)
+    live = client.request("GET", path_of("_index_template", name), accept=(_NOT_FOUND,))
+    if live.get("status") == _NOT_FOUND:
+        found.append(f"index template '{name}' is missing; run: python -m mem_opensearch.init")
+    else:
+        template = live["index_templates"][0]["index_template"]
+        same = template.get("composed_of") == templates.index["composed_of"] and (
+            template.get("template", {}).get("mappings") == templates.index["template"]["mappings"]
+        )
+        if not same:
+            found.append(f"index template '{name}' is not as this release makes it; run: python -m mem_opensearch.init")
+    component = client.request("HEAD", path_of("_component_template", templates.component_name))
+    if not component["exists"]:
+        found.append(f"template '{templates.component_name}' is missing; run: python -m mem_opensearch.init")
+    return found
+
+
+def _to_render(spec: IndexSpec, wanted: WantedIndex) -> IndexSpec:
+    """Return the spec of an existing index with the shard counts that a new generation would get."""
+    return replace(spec, shards=wanted.shards, replicas=wanted.replicas or 0)
 
 
 def read_spec(client: SearchClient, collection: str) -> tuple[IndexSpec, tuple[str, ...]] | None:
@@ -190,8 +228,8 @@ def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
     engine = wanted.engine or ("lucene" if "lucene" in facts.engines else "faiss")
     if engine not in facts.engines:
         raise ConfigError(
-            f"kNN engine '{engine}' needs a native library that a node of this server lacks: the first write would kill "
-            f"that node. It has: {', '.join(sorted(facts.engines))}; use one of those, or auto"
+            f"kNN engine '{engine}' needs a native library that a node of this server lacks: the first write would "
+            f"kill that node. It has: {', '.join(sorted(facts.engines))}; use one of those, or auto"
         )
     return IndexSpec(
         collection=wanted.collection,
@@ -204,10 +242,14 @@ def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
     )
 
 
-def _create(client: SearchClient, spec: IndexSpec) -> None:
+def _put_templates(client: SearchClient, spec: IndexSpec) -> None:
     templates = render_templates(spec)
     client.request("PUT", path_of("_component_template", templates.component_name), body=templates.component)
     client.request("PUT", path_of("_index_template", template_name(spec.collection)), body=templates.index)
+
+
+def _create(client: SearchClient, spec: IndexSpec) -> None:
+    _put_templates(client, spec)
     answer = client.request(
         "PUT",
         path_of(index_name(spec.collection)),

@@ -49,7 +49,9 @@ def knn_engines(nodes: Mapping[str, Mapping[str, Any]]) -> frozenset[KnnEngine]:
         nodes: node id -> info, as `GET /_nodes/plugins` lists them under ``nodes``.
     """
     data_nodes = [node for node in nodes.values() if "data" in node.get("roles", ["data"])]
-    if not all(any(plugin.get("name") == "opensearch-knn" for plugin in node.get("plugins", [])) for node in data_nodes):
+    if not all(
+        any(plugin.get("name") == "opensearch-knn" for plugin in node.get("plugins", [])) for node in data_nodes
+    ):
         return frozenset()
     if any(node.get("attributes", {}).get(NO_NATIVE_LIBRARY) == "false" for node in data_nodes):
         return frozenset({"lucene"})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mem_opensearch._version import __version__
 from mem_opensearch.index.names import SCHEMA, component_name, index_pattern
@@ -26,7 +27,8 @@ _FILTERS: dict[Profile, list[str]] = {
 }
 
 
-class Templates(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Templates:
     """The two templates of a collection, ready to be sent."""
 
     component_name: str

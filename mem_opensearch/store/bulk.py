@@ -80,7 +80,8 @@ def write_bulk(
     if failed:
         row_id, reason = next(iter(failed.items()))
         raise PartialWriteError(
-            f"{len(failed)} of {len(failed) + len(stored)} rows were not stored in '{alias}'; first: '{row_id}': {reason}",
+            f"{len(failed)} of {len(failed) + len(stored)} rows were not stored in '{alias}'; "
+            f"first: '{row_id}': {reason}",
             stored=stored,
             failed=failed,
         )

@@ -79,7 +79,9 @@ def build_facts(payload: Mapping[str, Any], *, row_id: str) -> list[dict[str, An
         if key not in _NOT_FACTS and key not in SCOPE_FIELDS:
             _collect(str(key), value, facts)
     if len(facts) > MAX_FACTS:
-        raise InvalidInputError(f"payload of '{row_id}' has {len(facts)} metadata values; at most {MAX_FACTS} are indexed")
+        raise InvalidInputError(
+            f"payload of '{row_id}' has {len(facts)} metadata values; at most {MAX_FACTS} are indexed"
+        )
     return facts
 
 
@@ -98,7 +100,10 @@ def _collect(key: str, value: object, facts: list[dict[str, Any]]) -> None:
         facts.append({"k": key, "n": float(value)})
     else:
         text = value.isoformat() if isinstance(value, datetime | date) else str(value)
-        fact = {"k": key, "s": text[: MAX_STRING + 1]}  # one past the limit: the server then ignores it, see the template
+        fact = {
+            "k": key,
+            "s": text[: MAX_STRING + 1],
+        }  # one past the limit: the server then ignores it, see the template
         if (instant := as_instant(value)) is not None:
             fact["d"] = instant
         facts.append(fact)
@@ -123,7 +128,7 @@ def _has_bad_number(value: object) -> bool:
     return isinstance(value, list | tuple) and any(_has_bad_number(item) for item in value)
 
 
-def check_vector(vector: object, *, dims: int, index: str, owner: str) -> None:
+def check_vector(vector: Any, *, dims: int, index: str, owner: str) -> None:  # noqa: ANN401 - whatever was given
     """Refuse a vector that the server would refuse with a misleading message.
 
     Args:
@@ -173,7 +178,7 @@ def check_id(row_id: object) -> str:
 
 
 def as_ids(ids: Sequence[str] | None, count: int) -> list[str]:
-    """Return `count` checked ids; without `ids`, fresh random ones (never '0', '1', ..., which a second call would overwrite).
+    """Return `count` checked ids; without `ids`, random ones (not 0, 1, ..., which the next call would overwrite).
 
     Raises:
         InvalidInputError: wrong number of ids, or one that the server won't take.

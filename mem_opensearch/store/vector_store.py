@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch import queries as bodies
-from mem_opensearch.client import SearchClient, open_client
-from mem_opensearch.client.failures import from_status
-from mem_opensearch.client.opensearch import encode_lines, path_of
-from mem_opensearch.config import LOCAL, StoreConfig
-from mem_opensearch.errors import (
-    ConfigError,
-    IndexStateError,
-    InvalidInputError,
-    MemoryNotFoundError,
-    PartialWriteError,
-)
+from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.errors import InvalidInputError, MemoryNotFoundError
 from mem_opensearch.filters import compile_filter
-from mem_opensearch.index import META_KEY, WantedIndex, ensure_index, find_index, read_spec, template_name
 from mem_opensearch.models import Hit, hit_from
 from mem_opensearch.store import bulk, documents, paging
-from mem_opensearch.store.visibility import Visibility
+from mem_opensearch.store.collection import Collection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from mem_opensearch.models import IndexSpec
+    from collections.abc import Mapping, Sequence
 
 Vector = Any
 """A list of floats or a one-dimensional numpy array."""
 
+Hits = list[Hit]  # names, since `list` is a method below
+ManyHits = list[Hits]
 _NOT_FOUND = 404
 _MAX_K = 10_000  # the server's own limits of k and of one page
 
 
-class OpenSearchVectorStore:
+class OpenSearchVectorStore(Collection):
     """A collection of memories, or of the entities that link them.
 
     Nothing is sent before the first read or write; the first write makes the index if it is missing, and a read of a
@@ -53,138 +41,6 @@ class OpenSearchVectorStore:
     >>> store = OpenSearchVectorStore(url="http://localhost:9200", embedding_model_dims=512)
     """
 
-    def __init__(self, config: StoreConfig | None = None, **options: Any) -> None:
-        if config is not None and options:
-            raise ConfigError("give either a StoreConfig or its options, not both")
-        self.config = config or StoreConfig.build(**options)
-        self.collection_name = self.config.collection_name
-        self.embedding_model_dims = self.config.embedding_model_dims
-        self._lock = threading.RLock()
-        self._client: SearchClient | None = None
-        self._spec: IndexSpec | None = None
-        server = id(self.config.client) if self.config.client is not None else (*self.config.urls, self.config.url == LOCAL)
-        self._visibility = Visibility(self.config.refresh, key=(server, self.collection_name))
-
-    # -- the connection
-
-    @property
-    def client(self) -> SearchClient:
-        """The connection, made on first use.
-
-        Raises:
-            NodeError: with ``url="local"``, the local node could not be started.
-        """
-        with self._lock:
-            if self._client is None:
-                self._client = open_client(self.config, self._find_urls())
-            return self._client
-
-    def _find_urls(self) -> list[str]:
-        if not self.config.is_local:
-            return self.config.urls
-        from mem_opensearch.node import attach_or_start
-
-        return [attach_or_start(version=self.config.node_version, data=self.config.node_data)]
-
-    def close(self) -> None:
-        """Close the connections; the next call opens new ones."""
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-                self._client = None
-
-    # -- the collection
-
-    def create_col(self, name: str | None = None, vector_size: int | None = None, distance: str = "cosine") -> None:
-        """Make the index, or check the one that is there.
-
-        Args:
-            name: the collection; this store's own when not given.
-            vector_size: length of the vectors; this store's own when not given.
-            distance: only ``"cosine"`` is supported.
-
-        Raises:
-            ConfigError: another distance, or another collection than this store's.
-            IndexStateError: the index is there and differs.
-        """
-        if distance != "cosine":
-            raise ConfigError(f"distance '{distance}' is not supported; vectors are compared by cosine")
-        if name not in (None, self.collection_name):
-            raise ConfigError(f"this store is bound to '{self.collection_name}'; make another store for '{name}'")
-        if vector_size not in (None, self.embedding_model_dims):
-            raise ConfigError(
-                f"this store takes vectors of {self.embedding_model_dims} dimensions, not {vector_size}; "
-                "set embedding_model_dims"
-            )
-        self._ensure()
-
-    def _ensure(self) -> IndexSpec:
-        """Make or check the index once in this object's life."""
-        with self._lock:
-            if self._spec is None:
-                self._spec = ensure_index(self.client, WantedIndex.of(self.config))
-            return self._spec
-
-    def _is_there(self) -> bool:
-        """Whether the index exists and is as wanted; a read makes no index."""
-        with self._lock:
-            if self._spec is None:
-                self._spec = find_index(self.client, WantedIndex.of(self.config))
-            return self._spec is not None
-
-    def list_cols(self) -> list[str]:
-        """Return the names of all collections on the server that this package made, sorted."""
-        metas = self.client.request("GET", "/_mapping", params={"filter_path": f"*.mappings._meta.{META_KEY}.kind"})
-        aliases = self.client.request("GET", "/_alias")
-        return sorted({alias for index in metas for alias in aliases.get(index, {}).get("aliases", {})})
-
-    def col_info(self, name: str | None = None) -> dict[str, Any]:
-        """Return how a collection is made and how much it holds.
-
-        Returns:
-            ``name, exists, kind, dims, analyzer, engine, count, size_bytes``; all but the first two are None when the
-            collection does not exist.
-        """
-        name = name or self.collection_name
-        found = read_spec(self.client, name)
-        if found is None:
-            return dict.fromkeys(("kind", "dims", "analyzer", "engine", "count", "size_bytes")) | {
-                "name": name,
-                "exists": False,
-            }
-        spec, _ = found
-        self._visibility.show(self.client, name)
-        count = self.client.request("GET", path_of(name, "_count"))["count"]
-        stats = self.client.request("GET", path_of(name, "_stats", "store"))
-        return {
-            "name": name,
-            "exists": True,
-            "kind": spec.kind,
-            "dims": spec.dims,
-            "analyzer": spec.profile,
-            "engine": spec.engine,
-            "count": count,
-            "size_bytes": stats["_all"]["primaries"]["store"]["size_in_bytes"],
-        }
-
-    def delete_col(self) -> None:
-        """Delete the collection with everything in it, and its template; a missing one is no error."""
-        with self._lock:
-            found = read_spec(self.client, self.collection_name)
-            if found is not None:
-                indices = self.client.request("GET", path_of("_alias", self.collection_name))
-                for index in indices:
-                    self.client.request("DELETE", path_of(index), accept=(_NOT_FOUND,))
-            template = template_name(self.collection_name)
-            self.client.request("DELETE", path_of("_index_template", template), accept=(_NOT_FOUND,))
-            self._spec = None
-
-    def reset(self) -> None:
-        """Delete the collection and make it anew, empty."""
-        with self._lock:
-            self.delete_col()
-            self._ensure()
-
     # -- writes
 
     def insert(
@@ -192,7 +48,7 @@ class OpenSearchVectorStore:
         vectors: Sequence[Vector],
         payloads: Sequence[Mapping[str, Any]] | None = None,
         ids: Sequence[str] | None = None,
-    ) -> list[Hit]:
+    ) -> Hits:
         """Store rows in bulk; an id that is already stored is replaced.
 
         Args:
@@ -210,7 +66,9 @@ class OpenSearchVectorStore:
         """
         count = len(vectors)
         if payloads is not None and len(payloads) != count:
-            raise InvalidInputError(f"{count} vectors but {len(payloads)} payloads were given; they go together one by one")
+            raise InvalidInputError(
+                f"{count} vectors but {len(payloads)} payloads were given; they go together one by one"
+            )
         payloads = payloads if payloads is not None else [{} for _ in range(count)]
         ids = documents.as_ids(ids, count)
         kind = self.config.collection_kind
@@ -229,9 +87,7 @@ class OpenSearchVectorStore:
                 )
         return [Hit(id=row_id, payload=dict(payload)) for row_id, payload in zip(ids, payloads, strict=True)]
 
-    def update(
-        self, vector_id: str, vector: Vector | None = None, payload: Mapping[str, Any] | None = None
-    ) -> None:
+    def update(self, vector_id: str, vector: Vector | None = None, payload: Mapping[str, Any] | None = None) -> None:
         """Replace a row's payload whole, its vector, or both; what is not given stays.
 
         A key that the new payload lacks is gone afterwards.
@@ -260,7 +116,9 @@ class OpenSearchVectorStore:
                 accept=(_NOT_FOUND,),
             )
         if answer.get("status") == _NOT_FOUND:
-            raise MemoryNotFoundError(f"'{vector_id}' is not stored in '{self.collection_name}', so it can't be updated")
+            raise MemoryNotFoundError(
+                f"'{vector_id}' is not stored in '{self.collection_name}', so it can't be updated"
+            )
 
     def delete(self, vector_id: str) -> None:
         """Delete a row; one that is not stored is no error."""
@@ -290,9 +148,7 @@ class OpenSearchVectorStore:
         )
         return hit_from(answer["_source"], vector_id, None) if answer.get("found") else None
 
-    def search(
-        self, query: str, vectors: Vector, top_k: int = 5, filters: Mapping[str, Any] | None = None
-    ) -> list[Hit]:
+    def search(self, query: str, vectors: Vector, top_k: int = 5, filters: Mapping[str, Any] | None = None) -> Hits:
         """Return the rows nearest in meaning, best first.
 
         Args:
@@ -316,7 +172,7 @@ class OpenSearchVectorStore:
         vectors_list: Sequence[Vector],
         top_k: int = 1,
         filters: Mapping[str, Any] | None = None,
-    ) -> list[list[Hit]]:
+    ) -> ManyHits:
         """Return the rows nearest in meaning for several vectors, in one trip.
 
         Args:
@@ -329,7 +185,9 @@ class OpenSearchVectorStore:
             One list per vector, in the order given; see `search`.
         """
         if len(queries) != len(vectors_list):
-            raise InvalidInputError(f"{len(vectors_list)} vectors but {len(queries)} queries; they go together one by one")
+            raise InvalidInputError(
+                f"{len(vectors_list)} vectors but {len(queries)} queries; they go together one by one"
+            )
         _check_top_k(top_k)
         for vector in vectors_list:
             self._check_vector(vector, owner="the query")
@@ -340,7 +198,7 @@ class OpenSearchVectorStore:
             for hits in self._search_all(searches)
         ]
 
-    def keyword_search(self, query: str, top_k: int = 5, filters: Mapping[str, Any] | None = None) -> list[Hit]:
+    def keyword_search(self, query: str, top_k: int = 5, filters: Mapping[str, Any] | None = None) -> Hits:
         """Return the rows that share words, word parts or identifiers with the query, best first.
 
         Args:
@@ -358,7 +216,7 @@ class OpenSearchVectorStore:
         (hits,) = self._search_all([bodies.keyword_search(query, size=top_k, filters=clauses)])
         return [hit_from(hit["_source"], hit["_id"], hit["_score"]) for hit in hits]
 
-    def list(self, filters: Mapping[str, Any] | None = None, top_k: int | None = None) -> list[list[Hit]]:
+    def list(self, filters: Mapping[str, Any] | None = None, top_k: int | None = None) -> ManyHits:
         """Return rows, newest first.
 
         Args:
@@ -379,37 +237,6 @@ class OpenSearchVectorStore:
         else:
             hits = []
         return [[hit_from(hit["_source"], hit["_id"], None) for hit in hits]]
-
-    # -- shared
-
-    def _search_all(self, searches: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
-        """Send searches in one trip; return the hits of each. A missing index has none."""
-        if not searches or not self._is_there():
-            return [[] for _ in searches]
-        with self._watching():
-            self._visibility.show(self.client, self.collection_name)
-            if len(searches) == 1:
-                answer = self.client.request("POST", path_of(self.collection_name, "_search"), body=searches[0])
-                return [answer["hits"]["hits"]]
-            lines = [line for search in searches for line in ({}, search)]
-            answers = self.client.request(
-                "POST", path_of(self.collection_name, "_msearch"), body=encode_lines(lines)
-            )["responses"]
-        for position, answer in enumerate(answers):
-            if "error" in answer:
-                raise from_status(
-                    answer["status"], answer, action=f"search {position + 1} of {len(answers)} in '{self.collection_name}'"
-                )
-        return [answer["hits"]["hits"] for answer in answers]
-
-    @contextmanager
-    def _watching(self) -> Iterator[None]:
-        """Look at the index anew after a failure: it may have been deleted or replaced by another process."""
-        try:
-            yield
-        except (IndexStateError, PartialWriteError):
-            self._spec = None
-            raise
 
     def _check_vector(self, vector: Vector, *, owner: str) -> None:
         documents.check_vector(vector, dims=self.embedding_model_dims, index=self.collection_name, owner=owner)

@@ -51,7 +51,9 @@ def fold_table() -> Mapping[int, str]:
             if len(plain) == 1 and plain != chr(point):
                 table[chr(point)] = to_simplified.get(plain, plain)
     # OpenCC keeps a few chains (a -> b -> c). Following them makes the fold idempotent: a folded text is its own fold.
-    return MappingProxyType({ord(a): _last_of_chain(b, table) for a, b in table.items() if _last_of_chain(b, table) != a})
+    return MappingProxyType(
+        {ord(a): _last_of_chain(b, table) for a, b in table.items() if _last_of_chain(b, table) != a}
+    )
 
 
 def _last_of_chain(character: str, table: Mapping[str, str]) -> str:
