@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.models import Clause
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from mem_opensearch.models import Clause
 
 PAYLOAD_ONLY = ["payload"]
 """What a read returns of the source: never the vector, which is most of a document's bytes."""

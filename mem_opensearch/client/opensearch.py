@@ -239,15 +239,24 @@ def _connection_class(config: StoreConfig) -> type[opensearchpy.Connection]:
     if given == "RequestsHttpConnection" or _needs_requests(config.http_auth):
         known["RequestsHttpConnection"] = opensearchpy.RequestsHttpConnection
         given = given or "RequestsHttpConnection"
-    if given is None:
-        return opensearchpy.Urllib3HttpConnection
     if isinstance(given, type):
         return given
     try:
-        return known[str(given)]
+        plain = known[str(given or "Urllib3HttpConnection")]
     except KeyError:
         names = "Urllib3HttpConnection, RequestsHttpConnection"
         raise ConfigError(f"connection_class '{given}' is unknown; known are: {names}, or a class") from None
+    return type(f"Quiet{plain.__name__}", (_Quiet, plain), {})
+
+
+class _Quiet:
+    """Keep the transport from logging: at debug level it would write memory text, and a 404 is often an answer."""
+
+    def log_request_success(self, *_: object) -> None:
+        """Log nothing."""
+
+    def log_request_fail(self, *_: object, **__: object) -> None:
+        """Log nothing; the failure is raised, with all that it says."""
 
 
 def _needs_requests(auth: object) -> bool:
