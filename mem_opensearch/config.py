@@ -106,6 +106,8 @@ class StoreConfig(BaseSettings):
         Raises:
             ConfigError: names each option that is wrong, and the known options when one is unknown.
         """
+        if options.get("host") is not None:
+            options.setdefault("url", None)  # a URL in the environment gives way to an argument
         try:
             return cls(**options)
         except ValidationError as error:

@@ -163,14 +163,14 @@ class SearchClient:
             raise _Retry(note, error) from error
         except raised.TransportError as error:
             status = error.status_code if isinstance(error.status_code, int) else 0
-            info = failures.decode(error.info)
+            info = failures.decode(error.info or error.error)  # a body that is no JSON stands where the type would
             if status in accept:
                 return {**(info if isinstance(info, dict) else {"error": info}), "status": status}
             tries.append(str(status))
             if status in failures.RETRIABLE_STATUS:
                 raise _Retry(str(status), error) from error
             raise failures.from_status(status, info, action=action, tries=tries) from error
-        except raised.SerializationError as error:
+        except raised.OpenSearchException as error:  # SerializationError is one
             raise failures.from_body(error, action=action) from error
         if method == "HEAD":
             return {"exists": bool(answer)}

@@ -132,9 +132,3 @@ def add_texts(memory: Any) -> Callable[..., list[str]]:
         return [item["id"] for item in added]
 
     return add
-
-
-# --- until tests/conftest.py has it
-@pytest.fixture(scope="session")
-def opensearch_url() -> str:
-    return os.environ["OPENSEARCH_URL"]

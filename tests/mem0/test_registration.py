@@ -175,6 +175,32 @@ def test_a_missing_validator_is_named(monkeypatch):
             bridge.register()
 
 
+def test_a_failure_half_way_changes_nothing(monkeypatch):
+    before = mem0_state()
+    with monkeypatch.context() as patch:
+        rebuild, fails = VectorStoreConfig.model_rebuild, iter([True])
+
+        def fail_once(**options):
+            if next(fails, False):
+                raise RuntimeError("half way")
+            return rebuild(**options)
+
+        patch.setattr(VectorStoreConfig, "model_rebuild", fail_once)
+        with pytest.raises(RuntimeError, match="half way"):
+            bridge.register()
+    assert mem0_state() == before
+    assert not bridge.is_registered()
+    assert type(VectorStoreConfig(provider="opensearch", config={"host": "h"}).config) is mem0_provider.OpenSearchConfig
+
+
+def test_the_documented_config_needs_no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    bridge.register()
+    memory = Memory.from_config({**OURS, "embedder": {"provider": "mem_opensearch"}, "llm": {"provider": "vllm"}})
+    assert isinstance(memory.vector_store, OpenSearchVectorStore)
+    memory.close()
+
+
 @pytest.mark.parametrize("version", ["2.0.20", "2.1.0", "2.2.1", "2.2.99"])
 def test_supported_versions_are_quiet(monkeypatch, version):
     monkeypatch.setattr("mem0.__version__", version)
@@ -187,8 +213,9 @@ def test_supported_versions_are_quiet(monkeypatch, version):
 @pytest.mark.parametrize("version", ["2.0.19", "2.3", "2.3.0rc1", "3.0.0", "dev"])
 def test_other_versions_warn_and_work(monkeypatch, version):
     monkeypatch.setattr("mem0.__version__", version)
-    with pytest.warns(UserWarning, match=rf"mem0ai {version} is not among the versions"):
+    with pytest.warns(UserWarning, match=rf"mem0ai {version} is not among the versions") as caught:
         bridge.register()
+    assert caught[0].filename == __file__
     assert bridge.is_registered()
 
 
