@@ -47,12 +47,12 @@ def build_row(payload: Mapping[str, Any], *, kind: Kind, row_id: str) -> dict[st
         # A date that can't be read is no reason to refuse a memory: it stays in the payload, and in the facts as text.
         if (instant := as_instant(payload.get(name))) is not None:
             row[name] = instant
+    row["text"] = text or ""
     if kind == "entities":
         return row | _entity_fields(payload, text or "")
     entities = payload.get("entities")
     if isinstance(entities, list):
         row["entities"] = [fold(name).lower() for name in entities if isinstance(name, str)]
-    row["text"] = text or ""
     row["facts"] = build_facts(payload, row_id=row_id)
     return row
 
