@@ -21,22 +21,28 @@ if TYPE_CHECKING:
     from mem_opensearch.models import Refresh
 
 
-class _Unseen:
-    """Whether a collection has writes that no refresh has shown yet; one per collection and process."""
+class _Count:
+    """How many writes a collection had from this process, and how many of them a refresh has shown."""
 
-    __slots__ = ("__weakref__", "lock", "pending")
+    __slots__ = ("__weakref__", "lock", "refreshing", "shown", "written")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.pending = False
+        self.lock = threading.Lock()  # guards `written`
+        self.refreshing = threading.Lock()  # held during a refresh
+        self.written = 0
+        self.shown = 0
+
+    def add(self) -> None:
+        with self.lock:
+            self.written += 1
 
 
-_SHARED: weakref.WeakValueDictionary[Hashable, _Unseen] = weakref.WeakValueDictionary()
+_SHARED: weakref.WeakValueDictionary[Hashable, _Count] = weakref.WeakValueDictionary()
 _SHARED_LOCK = threading.Lock()
 
 
 class Visibility:
-    """The refresh policy of one store; stores of one process on the same collection share what is unseen.
+    """The refresh policy of one store; stores of one process on the same collection share the count.
 
     Args:
         policy: see `StoreConfig.refresh`.
@@ -46,7 +52,7 @@ class Visibility:
     def __init__(self, policy: Refresh, key: Hashable) -> None:
         self._policy = policy
         with _SHARED_LOCK:
-            self._unseen = _SHARED.setdefault(key, _Unseen())
+            self._count = _SHARED.setdefault(key, _Count())
 
     @contextmanager
     def writing(self) -> Iterator[str]:
@@ -59,17 +65,17 @@ class Visibility:
             yield "false" if self._policy == "on_read" else self._policy
         finally:
             if self._policy == "on_read":
-                self._unseen.pending = True
+                self._count.add()
 
     def show(self, client: SearchClient, alias: str) -> None:
         """Refresh, if this process wrote something that searches may not see yet."""
-        if not self._unseen.pending:
+        count = self._count
+        if count.shown >= count.written:
             return
-        with self._unseen.lock:  # a second reader waits for the refresh instead of asking for another
-            if self._unseen.pending:
-                self._unseen.pending = False
-                try:
-                    client.request("POST", path_of(alias, "_refresh"))
-                except BaseException:
-                    self._unseen.pending = True
-                    raise
+        wanted = count.written
+        with count.refreshing:  # a second reader waits for the first one's refresh, which may show its writes too
+            if count.shown >= wanted:
+                return
+            covered = count.written  # writes that end from here on may come too late for this refresh
+            client.request("POST", path_of(alias, "_refresh"))
+            count.shown = covered
