@@ -1,0 +1,1 @@
+"""Comparisons measured side by side in one run: ``python -m benchmarks NAME [--json FILE]``."""
