@@ -1,0 +1,79 @@
+"""What the README's table promises, on each OpenSearch version and with each analysis profile, on nodes of their own."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from mem_opensearch import LocalNode, OpenSearchVectorStore
+from mem_opensearch.errors import ConfigError, JavaError
+from mem_opensearch.index import probe_server
+
+PROFILES = ("ik", "smartcn", "bigram")
+TEXTS = ["打印机的专案代号是PX-441", "打印機的專案代號是ＰＸ－４１４", "我住在臺北", "我搬到柏林了", "他是A型血", "𠮷野先生😂"]
+
+
+@pytest.fixture(scope="module", params=["3.6.0", "2.19.1"])
+def node_url(request):
+    node = LocalNode(version=request.param, analysis=("ik", "smartcn"))
+    try:
+        node.start()
+    except JavaError as error:
+        if request.param != "2.19.1":
+            raise
+        pytest.skip(f"OpenSearch 2.19 needs a Java 17 to 21, and none is here: {error}")
+    yield node.url
+    node.stop()
+
+
+@pytest.fixture
+def make(node_url):
+    made = []
+
+    def store(**options):
+        made.append(
+            OpenSearchVectorStore(
+                url=node_url, collection_name=f"v-{uuid.uuid4().hex[:8]}", embedding_model_dims=4, **options
+            )
+        )
+        return made[-1]
+
+    yield store
+    for one in made:
+        one.delete_col()
+        one.close()
+
+
+def test_the_probe_finds_all_profiles_and_no_native_engine(make):
+    facts = probe_server(make().client)
+    assert facts.profiles == PROFILES
+    assert facts.engines == {"lucene"}
+    with pytest.raises(ConfigError, match="'faiss' needs a native library"):
+        make(knn_engine="faiss").create_col()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_main_job(make, profile):
+    store = make(analyzer=profile)
+    vectors = [[1, 0, 0, 0], [1, 0.2, 0, 0], [0, 1, 0, 0], [0, 1, 0.2, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    payloads = [{"data": text, "user_id": "u1", "n": number} for number, text in enumerate(TEXTS)]
+    store.insert(vectors, payloads, [f"m{number}" for number in range(len(TEXTS))])
+    store.insert([[1, 0, 0, 0]] * 50, [{"data": "PX-441 臺北", "user_id": "u2"}] * 50)
+    assert store.col_info()["analyzer"] == profile
+    mine = {"user_id": "u1"}
+
+    def best(query):
+        return store.keyword_search(query, filters=mine)[0].id
+
+    assert [best(q) for q in ("px441", "ＰＸ－４１４", "台北", "搬到柏林", "A型血", "𠮷野", "😂")] == [
+        "m0", "m1", "m2", "m3", "m4", "m5", "m5",
+    ]  # fmt: skip
+    hits = store.search("", [1, 0, 0, 0], top_k=2, filters=mine)
+    assert [hit.id for hit in hits] == ["m0", "m1"]
+    assert hits[0].score == pytest.approx(1.0, abs=1e-5)
+    assert hits[1].score == pytest.approx(1 / 1.04**0.5, abs=1e-5)
+    store.update("m0", payload={"data": "新的内容", "user_id": "u1"})
+    assert store.get("m0").payload == {"data": "新的内容", "user_id": "u1"}
+    assert store.search("", [1, 0, 0, 0], top_k=1, filters=mine)[0].score == pytest.approx(1.0, abs=1e-5)
+    assert [hit.id for hit in store.list(filters=mine | {"n": {"gte": 4}})[0]] == ["m4", "m5"]
