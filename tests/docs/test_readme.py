@@ -20,7 +20,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_the_example_runs_on_a_node_of_its_own(tmp_path):
     (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(example.strip().splitlines()) == 15
+    assert len(example.strip().splitlines()) <= 15
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MEM_OPENSEARCH_URL")}
     environment |= {"MEM0_DIR": str(tmp_path), "MEM0_TELEMETRY": "False"}
     done = subprocess.run(
