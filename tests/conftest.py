@@ -33,7 +33,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     deselected = len(terminalreporter.stats.get("deselected", []))
     if deselected:
         terminalreporter.write_line(
-            f"{deselected} tests did not run: they were deselected by -m or -k (those without the mark 'unit' need a node)"
+            f"{deselected} tests did not run: deselected by -m or -k (those without the mark 'unit' need a node)"
         )
 
 

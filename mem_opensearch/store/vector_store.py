@@ -242,6 +242,6 @@ class OpenSearchVectorStore(Collection):
         documents.check_vector(vector, dims=self.embedding_model_dims, index=self.collection_name, owner=owner)
 
 
-def _check_top_k(top_k: int) -> None:
+def _check_top_k(top_k: object) -> None:
     if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= _MAX_K:
         raise InvalidInputError(f"top_k is {top_k!r}; it is a whole number from 1 to {_MAX_K}")

@@ -71,7 +71,9 @@ def test_identifiers_are_kept_whole(tokens, text, whole):
 
 
 @pytest.mark.parametrize("query", ["PX-441", "px441", "PX 441", "ＰＸ－４４１", "Px441"])
-@pytest.mark.parametrize("stored", ["打印机型号PX-441", "打印机型号PX441", "打印机型号PX 441", "印表機型號ＰＸ－４４１"])
+@pytest.mark.parametrize(
+    "stored", ["打印机型号PX-441", "打印机型号PX441", "打印机型号PX 441", "印表機型號ＰＸ－４４１"]
+)
 def test_a_code_is_found_however_it_is_written(best, query, stored):
     found = best(["打印机型号PX-414", stored, "打印机型号PX-882", "打印机型号QX-441"], query)
     assert found[0] == stored

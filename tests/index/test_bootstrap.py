@@ -57,7 +57,11 @@ def test_no_user_data_can_change_the_mapping(store):
     before = store.client.request("GET", f"/{store.collection_name}/_mapping")
     store.insert(
         [[1, 0, 0, 0]] * 3,
-        [{"data": "x", "run_id": "r", "新键": {"a": 1}}, {"data": "x", "新键": "2026-01-01"}, {"data": "x", "新键": [True]}],
+        [
+            {"data": "x", "run_id": "r", "新键": {"a": 1}},
+            {"data": "x", "新键": "2026-01-01"},
+            {"data": "x", "新键": [True]},
+        ],
     )
     assert store.client.request("GET", f"/{store.collection_name}/_mapping") == before
     assert [len(store.list(filters={"新键": value})[0]) for value in ("2026-01-01", True)] == [1, 1]
@@ -165,7 +169,12 @@ class TestCommand:
         assert dry.exit_code == 0
         report = json.loads(dry.stdout)
         assert report[0]["would_send"]["index"]["template"]["mappings"]["properties"]["vector"]["dimension"] == 4
-        assert "臺=>台" in report[0]["would_send"]["component"]["template"]["settings"]["analysis"]["char_filter"]["fold"]["mappings"]
+        assert (
+            "臺=>台"
+            in report[0]["would_send"]["component"]["template"]["settings"]["analysis"]["char_filter"]["fold"][
+                "mappings"
+            ]
+        )
         assert run("--dims", "4", "--check").exit_code == 1
 
     def test_what_cant_be_done_is_said(self, run):

@@ -128,7 +128,11 @@ def test_a_pasted_page_is_a_query_too(store, text):
 def test_any_300_characters_stay_below_the_servers_clause_limit(store):
     rng = np.random.default_rng(5)
     store.insert([EAST], [{"data": "中国"}], ["m"])
-    for alphabet in ([chr(c) for c in range(0x4E00, 0x9FA5)], list("abcdefgh0123456789-. "), list("的一是中国人大在有我")):
+    for alphabet in (
+        [chr(c) for c in range(0x4E00, 0x9FA5)],
+        list("abcdefgh0123456789-. "),
+        list("的一是中国人大在有我"),
+    ):
         for _ in range(10):
             store.keyword_search("".join(rng.choice(alphabet, 300)))
 
@@ -408,7 +412,7 @@ def test_a_filter_that_is_not_understood_is_an_error_everywhere(store, filters, 
 
 def test_injection_attempts_match_nothing(store):
     fill(store)
-    for value in ["u1') or (\"1\"=\"1", 'u1" OR "1"="1', "u*", "u?", "{}", "\\*"]:
+    for value in ['u1\') or ("1"="1', 'u1" OR "1"="1', "u*", "u?", "{}", "\\*"]:
         assert store.list(filters={"user_id": value}) == [[]]
         assert store.search("q", EAST, filters={"user_id": value}) == []
 

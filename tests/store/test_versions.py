@@ -1,4 +1,4 @@
-"""What the README's table promises, on each OpenSearch version and with each analysis profile, on nodes of their own."""
+"""What the README's table promises, on each OpenSearch version and with each analysis profile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from mem_opensearch.errors import ConfigError, JavaError
 from mem_opensearch.index import probe_server
 
 PROFILES = ("ik", "smartcn", "bigram")
-TEXTS = ["打印机的专案代号是PX-441", "打印機的專案代號是ＰＸ－４１４", "我住在臺北", "我搬到柏林了", "他是A型血", "𠮷野先生😂"]
+TEXTS = [
+    "打印机的专案代号是PX-441",
+    "打印機的專案代號是ＰＸ－４１４",
+    "我住在臺北",
+    "我搬到柏林了",
+    "他是A型血",
+    "𠮷野先生😂",
+]
 
 
 @pytest.fixture(scope="module", params=["3.6.0", "2.19.1"])

@@ -146,7 +146,7 @@ def raw_server(answer: bytes):
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"cut\":"],
+    [b"", b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"cut":'],
     ids=["hung up", "cut body"],
 )
 def test_a_broken_connection_is_retried_then_said(answer):
@@ -271,6 +271,11 @@ def test_every_error_of_the_transport_becomes_one_of_ours(client, monkeypatch):
 def test_errors_of_a_store_are_never_an_empty_answer(httpserver):
     store = OpenSearchVectorStore(url=httpserver.url_for(""), embedding_model_dims=2, max_tries=1)
     httpserver.expect_request("/mem0/_mapping").respond_with_json(failure("boom"), status=500)
-    for ask in (lambda: store.search("q", [1, 0]), lambda: store.keyword_search("q"), store.list, lambda: store.get("m")):
+    for ask in (
+        lambda: store.search("q", [1, 0]),
+        lambda: store.keyword_search("q"),
+        store.list,
+        lambda: store.get("m"),
+    ):
         with pytest.raises(BackendError, match="boom"):
             ask()

@@ -94,7 +94,9 @@ def test_a_clean_environment_without_extras(wheel, tmp_path):
     python = str(tmp_path / "env" / "bin" / "python")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "MEM_OPENSEARCH"))}
     environment["MEM_OPENSEARCH_CACHE"] = str(tmp_path / "cache")  # with a node in the cache, nothing would be missing
-    run(python, "-m", "pip", "install", "-q", "--no-index", "--find-links", str(WHEELHOUSE), str(wheel), env=environment)
+    run(
+        python, "-m", "pip", "install", "-q", "--no-index", "--find-links", str(WHEELHOUSE), str(wheel), env=environment
+    )
     code = """
 import mem_opensearch
 from mem_opensearch.config import StoreConfig
