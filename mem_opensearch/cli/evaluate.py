@@ -1,0 +1,145 @@
+"""The command `mem-opensearch evaluate`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import orjson
+import typer
+
+from mem_opensearch.errors import ConfigError, MemOpenSearchError
+from mem_opensearch.evaluate.runner import URL_VARIABLE
+from mem_opensearch.evaluate.runner import evaluate as run_evaluation
+from mem_opensearch.evaluate.systems import DEFAULT_SYSTEMS, SYSTEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mem_opensearch.evaluate.report import Report
+    from mem_opensearch.evaluate.runner import Progress
+
+CANT = 2
+INTERRUPTED = 130
+STDOUT = "-"
+WIDEST_TABLE = 1000  # columns, when the width that a table needs is measured
+
+
+def evaluate(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Data folders: memories.jsonl or passages.jsonl, queries.jsonl."),
+    ],
+    *,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"May be given again. One of: {', '.join(SYSTEMS)}. Default: {' and '.join(DEFAULT_SYSTEMS)}."
+        ),
+    ] = None,
+    embedder: Annotated[str, typer.Option(help="'use', or 'module:callable' that returns an embedder.")] = "use",
+    top_k: Annotated[int, typer.Option(help="How many rows the user of a search reads.")] = 10,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write JSON here; '-' is stdout, without table.")
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(envvar=URL_VARIABLE, help="The server, or 'local' for the local node. [default: local]"),
+    ] = None,
+) -> None:
+    """Measure how well and how fast memories are found, and compare systems on one server.
+
+    Every folder is indexed into fresh collections, which are removed afterwards.
+    """
+    try:
+        _check_target(json)
+        with _terminated_like_interrupted(), _progress_bar() as progress:
+            report = run_evaluation(
+                folders,
+                systems=system or DEFAULT_SYSTEMS,
+                embedder=embedder,
+                top_k=top_k,
+                url=url,
+                progress=progress,
+            )
+        _write(report, json)
+    except MemOpenSearchError as error:
+        _leave(f"error: {error}", error, CANT)
+    except KeyboardInterrupt as error:
+        _leave("interrupted: what was indexed for the evaluation is removed again", error, INTERRUPTED)
+
+
+def _check_target(target: str | None) -> None:
+    """Refuse a file that can't be written before the work, not after it."""
+    if target is None or target == STDOUT:
+        return
+    path = Path(target)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ConfigError(f"--json {target}: " + ("this is a folder" if path.is_dir() else "its folder does not exist"))
+
+
+def _write(report: Report, target: str | None) -> None:
+    if target is not None:
+        data = orjson.dumps(report.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        if target == STDOUT:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return
+        try:
+            Path(target).write_bytes(data)
+        except OSError as error:
+            raise ConfigError(f"--json {target}: {error.strerror}") from error
+    from rich.console import Console
+
+    table = report.to_table()
+    console = Console()
+    # In a narrower terminal, and in a file, a wrapped line is better than numbers cut short.
+    needed = console.measure(table, options=console.options.update(width=WIDEST_TABLE)).maximum
+    console.width = max(console.width, needed)
+    console.print(table)
+
+
+def _leave(message: str, error: BaseException, code: int) -> NoReturn:
+    """Say on one line of stderr what is wrong, and leave with `code`."""
+    notes = getattr(error, "__notes__", [])
+    typer.echo(" ".join(" ".join([message, *notes]).split()), err=True)
+    raise typer.Exit(code) from error
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Clean up as after Ctrl-C when `kill`, `timeout` or a CI server ends the process."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Progress]:
+    """Show one bar per piece of work on stderr, as long as it is being done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("connect", total=None)
+        shown = ""
+
+        def show(label: str, done: int, total: int) -> None:
+            nonlocal shown
+            if label != shown:
+                shown = label
+                bar.reset(task, description=label, total=total)
+            bar.update(task, completed=done, total=total)
+
+        yield show

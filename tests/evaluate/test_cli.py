@@ -1,0 +1,116 @@
+"""The command prints a table or JSON, and one line when it can't."""
+
+import json
+import os
+import signal
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from mem_opensearch.cli.evaluate import evaluate as command
+from mem_opensearch.evaluate import systems
+
+APP = typer.Typer()
+APP.command("evaluate")(command)
+
+EMBEDDER = """
+import numpy as np
+
+class Constant:
+    name = "constant"
+    dims = 2
+
+    def embed_queries(self, texts):
+        return np.ones((len(texts), 2), dtype=np.float32)
+
+    embed_documents = embed_queries
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, opensearch_url):
+    (tmp_path / "constant_embedder.py").write_text(EMBEDDER)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def run(*args, url=opensearch_url):
+        options = ["--url", url] if url else []
+        return CliRunner().invoke(APP, [*map(str, args), "--embedder", "constant_embedder:Constant", *options])
+
+    return run
+
+
+def test_json_on_stdout_is_the_contract_and_nothing_else(run, tea_folder):
+    result = run(tea_folder, "--system", "semantic", "--system", "bm25", "--json", "-")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert set(report) == {"results", "settings"}
+    assert [row["system"] for row in report["results"]] == ["semantic", "bm25"]
+    for row in report["results"]:
+        assert {"dataset", "system", "embedder", "queries", "metrics", "latency_ms", "failures"} <= set(row)
+        assert set(row["metrics"]) == {"hit@1", "recall@5", "recall@10", "mrr@10", "ndcg@10", "new_over_old"}
+        assert set(row["latency_ms"]) == {"p50", "p95"}
+        assert set(row["failures"]) == {"not_in_pool", "below_threshold", "ranked_low"}
+        assert (row["dataset"], row["embedder"], row["queries"]) == ("tea", "constant", 4)
+    assert {"top_k", "embedder", "server", "analyzer", "latency", "versions"} <= set(report["settings"])
+
+
+def test_table_and_json_file(run, tea_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    result = run(tea_folder, "--system", "bm25", "--json", tmp_path / "out.json")
+    assert result.exit_code == 0, result.stderr
+    (row,) = json.loads((tmp_path / "out.json").read_text())["results"]
+    (line,) = [line for line in result.stdout.splitlines() if "bm25" in line]
+    cells = line.split()
+    assert cells[:3] == ["tea", "bm25", "4"]
+    assert cells[3:8] == [
+        f"{row['metrics'][name]:.3f}" for name in ("hit@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
+    ]
+    assert cells[-2:] == ["1.0", str(sum(row["failures"].values()))]
+    assert "…" not in result.stdout  # nothing is cut, however narrow the terminal
+
+
+def test_url_from_the_environment(run, tea_folder, monkeypatch, opensearch_url):
+    monkeypatch.setenv("MEM_OPENSEARCH_URL", opensearch_url)
+    assert run(tea_folder, "--system", "bm25", url=None).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--system", "bm52"], "system 'bm52' is unknown; known are: semantic, bm25, mem0-builtin"),
+        (["--top-k", "0"], "top_k is 0"),
+        (["--json", "/absent/out.json"], "--json /absent/out.json: its folder does not exist"),
+        (["--json", "/"], "--json /: this is a folder"),
+    ],
+)
+def test_what_is_wrong_is_said_on_one_line(run, tea_folder, options, reason):
+    result = run(tea_folder, *options)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert reason in line
+
+
+def test_bad_data_is_said_on_one_line(run, make_folder):
+    result = run(make_folder(["{"], ["{}"]), "--json", "-")
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert "memories.jsonl, line 1: this is not JSON" in line
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_cleans_up(run, tea_folder, collections, left_behind, kind):
+    def interrupted(self, query, vector, *, top_k):
+        assert left_behind(collections[0]) != []
+        os.kill(os.getpid(), kind)
+
+    before = signal.getsignal(kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(systems.SemanticSystem, "search", interrupted)
+        result = run(tea_folder, "--system", "semantic", "--json", "-")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.splitlines()[-1].startswith("interrupted")
+    assert left_behind(collections[0]) == []
+    assert signal.getsignal(kind) == before
