@@ -71,7 +71,7 @@ def _own_state(tmp_path_factory):
 def open_folder(folder: Path) -> Path:
     """Let every account enter a folder of pytest, which are closed: root's node runs as another one."""
     for each in (folder, *folder.parents):
-        if each == Path("/tmp") or each.parent == each:
+        if os.geteuid() != 0 or each == Path("/tmp") or each.parent == each:
             break
         each.chmod(each.stat().st_mode | 0o011)
     return folder

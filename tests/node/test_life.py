@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from mem_opensearch.node.account import can_read, node_account
 from mem_opensearch.node.identity import ProcessId
 from mem_opensearch.node.java import find_java
 from mem_opensearch.node.lockfile import read_lock
+from mem_opensearch.node.server import Server
 
 from .conftest import ask, run_python, tokens
 
@@ -176,6 +178,20 @@ def test_a_start_that_takes_too_long_is_given_up_and_leaves_nothing(shared):
         node.start()
     assert not node.running
     assert json.loads((shared / "node.json").read_text())["servers"] == []
+
+
+def test_a_server_that_can_not_be_guarded_is_not_left_alone(monkeypatch, shared):
+    started = []
+
+    def refuse(server, _temporary):
+        started.append(server.identity)
+        raise PermissionError(13, "Permission denied", sys.executable)
+
+    monkeypatch.setattr(Server, "guard", refuse)
+    with pytest.raises(NodeStartError, match="Permission denied"):
+        LocalNode(data=shared, analysis=()).start()
+    assert len(started) == 1
+    assert not started[0].is_alive()
 
 
 def test_flags_that_java_does_not_know_are_named(monkeypatch):
