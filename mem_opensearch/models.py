@@ -20,6 +20,9 @@ PROFILES: tuple[Profile, ...] = get_args(Profile)
 KnnEngine = Literal["lucene", "faiss"]
 KNN_ENGINES: tuple[KnnEngine, ...] = get_args(KnnEngine)
 
+NATIVE_ATTRIBUTE = "knn_native"
+"""Node attribute by which our local node says ``"false"``: it lacks the native library that `faiss` needs."""
+
 Refresh = Literal["on_read", "wait_for", "true", "false"]
 """When a write becomes visible to searches; see `StoreConfig.refresh`."""
 

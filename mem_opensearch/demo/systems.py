@@ -130,7 +130,7 @@ def open_systems(*, url: str, name: str, embedder: Embedder) -> Iterator[tuple[S
 @contextmanager
 def _open_ours(url: str, collection: str, embedder: Embedder) -> Iterator[System]:
     from mem_opensearch.mem0 import is_registered, register, unregister
-    from mem_opensearch.mem0.builtin import _as_mem0_writes
+    from mem_opensearch.mem0.builtin import mem0_payload
 
     mem0 = require("mem0", extra="mem0", purpose="the demo")
     with ExitStack() as stack:
@@ -166,7 +166,7 @@ def _open_ours(url: str, collection: str, embedder: Embedder) -> Iterator[System
         def insert(memories: Sequence[Memory], vectors: Any) -> None:  # noqa: ANN401 - numpy array
             memory.vector_store.insert(
                 vectors=list(vectors),
-                payloads=[_as_mem0_writes(item.text, item.payload()) for item in memories],
+                payloads=[mem0_payload(item.text, item.payload()) for item in memories],
                 ids=[item.id for item in memories],
             )
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.errors import IndexStateError
-from mem_opensearch.models import KnnEngine, Profile, ServerFacts
+from mem_opensearch.models import NATIVE_ATTRIBUTE, KnnEngine, Profile, ServerFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from mem_opensearch.client import SearchClient
 
 _PROBES: dict[Profile, str] = {"ik": "ik_max_word", "smartcn": "smartcn_tokenizer"}  # best first
-NO_NATIVE_LIBRARY = "knn_native"
-"""Node attribute that our local node sets to "false": the first write to a faiss index would kill that node."""
 
 
 def probe_server(client: SearchClient) -> ServerFacts:
@@ -28,8 +26,9 @@ def probe_server(client: SearchClient) -> ServerFacts:
     about = client.request("GET", "/")
     version = about.get("version", {})
     nodes = client.request("GET", "/_nodes/plugins").get("nodes", {})
-    engines = knn_engines(nodes)
-    if nodes and not engines:
+    # A managed service may hide its nodes; lucene needs nothing that a k-NN plugin could lack.
+    engines: frozenset[KnnEngine] = knn_engines(nodes) if nodes else frozenset({"lucene"})
+    if not engines:
         raise IndexStateError(
             "the server has no k-NN plugin (opensearch-knn), so it can't hold vectors; install it on every node"
         )
@@ -45,17 +44,22 @@ def probe_server(client: SearchClient) -> ServerFacts:
 def knn_engines(nodes: Mapping[str, Mapping[str, Any]]) -> frozenset[KnnEngine]:
     """Return the kNN engines that are safe on every data node.
 
+    `lucene` comes with the k-NN plugin. `faiss` needs a native library, and the first write to a faiss index kills a node that
+    lacks it; our local node lacks it and says so in an attribute. Other nodes are taken for full installations.
+
     Args:
         nodes: node id -> info, as `GET /_nodes/plugins` lists them under ``nodes``.
     """
     data_nodes = [node for node in nodes.values() if "data" in node.get("roles", ["data"])]
-    if not all(
-        any(plugin.get("name") == "opensearch-knn" for plugin in node.get("plugins", [])) for node in data_nodes
-    ):
+    if not data_nodes or not all(_has_knn(node) for node in data_nodes):
         return frozenset()
-    if any(node.get("attributes", {}).get(NO_NATIVE_LIBRARY) == "false" for node in data_nodes):
+    if any(node.get("attributes", {}).get(NATIVE_ATTRIBUTE) == "false" for node in data_nodes):
         return frozenset({"lucene"})
     return frozenset({"lucene", "faiss"})
+
+
+def _has_knn(node: Mapping[str, Any]) -> bool:
+    return any(plugin.get("name") == "opensearch-knn" for plugin in node.get("plugins", []))
 
 
 def _has_tokenizer(client: SearchClient, name: str) -> bool:

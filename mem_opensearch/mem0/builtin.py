@@ -273,6 +273,3 @@ def mem0_payload(text: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     written["hash"] = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
     written["text_lemmatized"] = lemmatize_for_bm25(text)
     return written
-
-
-_as_mem0_writes = mem0_payload

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mem_opensearch.node.attach import attach_or_start
 from mem_opensearch.node.detached import DetachedNode, find_detached, start_detached, stop_detached
-from mem_opensearch.node.engines import knn_engines
 from mem_opensearch.node.local import LocalNode
 from mem_opensearch.node.lockfile import known_versions
 
@@ -13,7 +12,6 @@ __all__ = [
     "LocalNode",
     "attach_or_start",
     "find_detached",
-    "knn_engines",
     "known_versions",
     "start_detached",
     "stop_detached",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mem_opensearch.errors import ConfigError
-from mem_opensearch.node.engines import NATIVE_ATTRIBUTE
+from mem_opensearch.models import NATIVE_ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

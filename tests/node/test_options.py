@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mem_opensearch.errors import ConfigError, JavaError, NodeStartError
-from mem_opensearch.node import LocalNode, attach_or_start, knn_engines, known_versions
+from mem_opensearch.node import LocalNode, attach_or_start, known_versions
 from mem_opensearch.node.dictionary import read_words
 from mem_opensearch.node.failures import explain_failure
 from mem_opensearch.node.java import find_java
@@ -203,19 +203,3 @@ def test_the_heap_and_simd_reach_the_command_line(tmp_path):
     java = find_java(read_lock("3.6.0"), home=_fake_java(tmp_path / "jdk", "21"))
     command = build_command(member, home=tmp_path, lock=read_lock("3.6.0"), java=java, heap="1g")
     assert {"-Xms1g", "-Xmx1g", "--add-modules=jdk.incubator.vector"} <= set(command)
-
-
-def _info(**nodes):
-    return {"nodes": nodes}
-
-
-def test_engines_are_those_that_every_node_has():
-    full = {"plugins": [{"name": "opensearch-knn"}], "attributes": {}}
-    local = {"plugins": [{"name": "opensearch-knn"}], "attributes": {"knn_native": "false"}}
-    bare = {"plugins": [], "attributes": {}}
-    assert knn_engines(_info(a=full)) == {"lucene", "faiss"}
-    assert knn_engines(_info(a=local)) == {"lucene"}
-    assert knn_engines(_info(a=full, b=local)) == {"lucene"}
-    assert knn_engines(_info(a=full, b=bare)) == frozenset()
-    assert knn_engines({}) == frozenset()
-    assert knn_engines(_info()) == frozenset()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mem_opensearch.node import knn_engines
+from mem_opensearch.index.probe import knn_engines
 from mem_opensearch.node.identity import ProcessId
 
 from .conftest import ask
@@ -63,8 +63,8 @@ def test_it_listens_on_the_loopback_address_only(node):
 
 
 def test_it_says_which_knn_engines_it_has(node):
-    assert knn_engines(ask(node.url, "/_nodes").body) == {"lucene"}
-    assert knn_engines(ask(node.url, "/_nodes/plugins").body) == {"lucene"}
+    assert knn_engines(ask(node.url, "/_nodes").body["nodes"]) == {"lucene"}
+    assert knn_engines(ask(node.url, "/_nodes/plugins").body["nodes"]) == {"lucene"}
 
 
 def test_knn_with_lucene_finds_the_nearest(node):
