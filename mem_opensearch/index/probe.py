@@ -44,8 +44,8 @@ def probe_server(client: SearchClient) -> ServerFacts:
 def knn_engines(nodes: Mapping[str, Mapping[str, Any]]) -> frozenset[KnnEngine]:
     """Return the kNN engines that are safe on every data node.
 
-    `lucene` comes with the k-NN plugin. `faiss` needs a native library, and the first write to a faiss index kills a node that
-    lacks it; our local node lacks it and says so in an attribute. Other nodes are taken for full installations.
+    `lucene` comes with the k-NN plugin. `faiss` needs a native library, and the first write to a faiss index kills a
+    node that lacks it; our local node lacks it and says so in an attribute. Other nodes are taken for full ones.
 
     Args:
         nodes: node id -> info, as `GET /_nodes/plugins` lists them under ``nodes``.
