@@ -83,6 +83,10 @@ def test_a_part_of_a_code_finds_it(best):
     assert best(["型号PX-441", "型号PX-414"], "441") == ["型号PX-441"]
 
 
+def test_a_lone_digit_does_not_outweigh_the_words(best):
+    assert best(["买了龙井茶 2 盒", "修了自行车 10 次"], "自行車 2")[0] == "修了自行车 10 次"
+
+
 def test_english_is_stemmed_and_negation_is_kept(tokens):
     assert tokens("english", "coffees") == tokens("english", "coffee")
     assert tokens("english", "not no") == ["not", "no"]
