@@ -78,8 +78,8 @@ def test_what_is_found_does_not_get_worse(run):
     ours, builtin, cosine = data["summary"]
     # Measured on OpenSearch 3.6.0: 5 and 9 with an IK that drops function words such as 的, 5 and 7 with one that keeps
     # them, as the local node's did when this was written.
-    assert ours["first"] >= 5
-    assert ours["top3"] >= 7
+    assert ours["first"] >= 7
+    assert ours["top3"] >= 9
     assert ours["top3"] >= builtin["top3"]
     assert cosine["first"] >= 2
     assert ours["seconds"] < builtin["seconds"]
