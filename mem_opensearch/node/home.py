@@ -17,14 +17,14 @@ from mem_opensearch.node.artifacts import artifact_file, cache_lock, ensure_arti
 from mem_opensearch.node.download import file_digest
 from mem_opensearch.node.lockfile import ANALYSIS_PLUGINS
 from mem_opensearch.node.places import ROOT_CACHE
-from mem_opensearch.node.plugins import CLASSES, DESCRIPTIONS, build_plugin, descriptor, source_files
+from mem_opensearch.node.plugins import CLASSES, DESCRIPTIONS, STAND_INS, build_plugin, descriptor, source_files
 
 if TYPE_CHECKING:
     from mem_opensearch.node.account import Account
     from mem_opensearch.node.java import Java
     from mem_opensearch.node.lockfile import Artifact, Lock
 
-LAYOUT = 2  # raise it when a home assembled by an older release must not be used any more
+LAYOUT = 3  # raise it when a home assembled by an older release must not be used any more
 MANIFEST = "manifest.json"
 MODULE_POLICY = "grant {\n  permission java.security.AllPermission;\n};\n"  # they are parts of the server itself
 _logger = logging.getLogger("mem_opensearch.node")
@@ -81,8 +81,8 @@ def _homes_folder(cache: Path, account: Account | None) -> Path:
 
 def _home_name(lock: Lock, analysis: tuple[str, ...]) -> str:
     digest = hashlib.sha256(f"{LAYOUT} {lock.digest}".encode())
-    for option in analysis:
-        for name, content in source_files(ANALYSIS_PLUGINS[option]).items():
+    for plugin in (*STAND_INS, *(ANALYSIS_PLUGINS[option] for option in analysis)):
+        for name, content in source_files(plugin).items():
             digest.update(name.encode() + content)
     return "-".join([lock.version, *(analysis or ("plain",)), digest.hexdigest()[:12]])
 
@@ -100,7 +100,11 @@ def _assemble(home: Path, lock: Lock, analysis: tuple[str, ...], *, cache: Path,
         for module in lock.modules:
             folder = fresh / "modules" / module.name
             text = f"Part of OpenSearch: {module.name}"
-            _describe(folder, lock, classname=module.classname, extends=module.extends, text=text)
+            classname = module.classname
+            if module.name in STAND_INS:
+                classname = STAND_INS[module.name]
+                _compile(folder, lock, module.name, cache=cache, java=java, superclass=module.classname)
+            _describe(folder, lock, classname=classname, extends=module.extends, text=text)
             if lock.security_policy:
                 (folder / "plugin-security.policy").write_text(MODULE_POLICY)
         for option in analysis:
@@ -150,6 +154,12 @@ def _describe(folder: Path, lock: Lock, *, classname: str, extends: tuple[str, .
 
 def _add_plugin(home: Path, lock: Lock, plugin: str, *, cache: Path, java: Java) -> None:
     folder = home / "plugins" / plugin
+    _compile(folder, lock, plugin, cache=cache, java=java)
+    _describe(folder, lock, classname=CLASSES[plugin], text=DESCRIPTIONS[plugin])
+
+
+def _compile(folder: Path, lock: Lock, plugin: str, *, cache: Path, java: Java, superclass: str = "") -> None:
+    home = folder.parent.parent
     compiler = next(artifact for artifact in lock.artifacts if artifact.into == ("compiler",))
     build_plugin(
         plugin,
@@ -158,8 +168,8 @@ def _add_plugin(home: Path, lock: Lock, plugin: str, *, cache: Path, java: Java)
         compiler=artifact_file(cache, compiler),
         java=java,
         level=lock.java_target,
+        superclass=superclass,
     )
-    _describe(folder, lock, classname=CLASSES[plugin], text=DESCRIPTIONS[plugin])
 
 
 def _write_manifest(home: Path) -> None:

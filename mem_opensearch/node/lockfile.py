@@ -99,8 +99,7 @@ class Lock:
     def left_out(self, analysis: Iterable[str]) -> frozenset[str]:
         """The places that a node with these analysis options does not have."""
         chosen = {ANALYSIS_PLUGINS[option] for option in analysis}
-        places = {f"plugins/{plugin}" for plugin in ANALYSIS_PLUGINS.values() if plugin not in chosen}
-        return frozenset(places if chosen else places | {"compiler"})  # nothing to compile
+        return frozenset(f"plugins/{plugin}" for plugin in ANALYSIS_PLUGINS.values() if plugin not in chosen)
 
     def needed(self, analysis: Iterable[str]) -> tuple[Artifact, ...]:
         """The files for a node with these analysis options."""

@@ -1,4 +1,4 @@
-"""Compile our analysis plugins from their Java source."""
+"""Compile our Java: the analysis plugins, and what stands in for a module of the server."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ CLASSES = {
     "analysis-ik": "org.memopensearch.ik.IkPlugin",
     "analysis-smartcn": "org.memopensearch.smartcn.SmartcnPlugin",
 }
+STAND_INS = {"analysis-common": "org.memopensearch.common.AnalysisCommonPlugin"}
+"""Module of the server -> our class that extends the module's own, named SUPERCLASS in the source."""
+
 DESCRIPTIONS = {
     "analysis-ik": "The IK segmenter for Chinese, built by mem_opensearch",
     "analysis-smartcn": "Lucene's segmenter for simplified Chinese, built by mem_opensearch",
@@ -59,17 +62,25 @@ def descriptor(*, name: str, classname: str, description: str, version: str, jav
 
 
 def build_plugin(
-    plugin: str, *, target: Path, classpath: Sequence[Path], compiler: Path, java: Java, level: int
+    plugin: str,
+    *,
+    target: Path,
+    classpath: Sequence[Path],
+    compiler: Path,
+    java: Java,
+    level: int,
+    superclass: str = "",
 ) -> None:
     """Compile a plugin and pack it as a jar.
 
     Args:
-        plugin: ``analysis-ik`` or ``analysis-smartcn``.
+        plugin: a folder of ``java_src``.
         target: the jar to write.
         classpath: jars of the server and of the plugin.
         compiler: the jar of the Eclipse compiler, which needs no JDK.
         java: what to run it with.
         level: Java version that the classes are for.
+        superclass: the class that a stand-in extends.
 
     Raises:
         NodeError: with the compiler's words.
@@ -80,7 +91,10 @@ def build_plugin(
         source.mkdir()
         classes.mkdir()
         for name, content in files.items():
-            ((source if name.endswith(".java") else classes) / name).write_bytes(content)
+            if name.endswith(".java"):
+                (source / name).write_bytes(content.replace(b"SUPERCLASS", superclass.encode()))
+            else:
+                (classes / name).write_bytes(content)
         command = [
             *(java.command, "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-jar", str(compiler)),
             *(f"-{level}", "-proc:none", "-nowarn", "-encoding", "UTF-8"),

