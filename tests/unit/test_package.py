@@ -100,7 +100,7 @@ def test_a_clean_environment_without_extras(wheel, tmp_path):
     code = """
 import mem_opensearch
 from mem_opensearch.config import StoreConfig
-from mem_opensearch.errors import MissingExtraError
+from mem_opensearch.errors import MemOpenSearchError
 from mem_opensearch.index import render_templates
 from mem_opensearch.models import IndexSpec
 templates = render_templates(IndexSpec("c", "memory", 4, "ik", "lucene"))
@@ -108,7 +108,7 @@ assert templates.index["template"]["mappings"]["properties"]["vector"]["dimensio
 for use in (mem_opensearch.register, lambda: mem_opensearch.OpenSearchVectorStore(url="local").client):
     try:
         use()
-    except MissingExtraError as error:
+    except MemOpenSearchError as error:  # a missing package, or a missing Java, which the extra brings
         print(error)
 """
     said = run(python, "-c", code, env=environment, cwd=tmp_path)
