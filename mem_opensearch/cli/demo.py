@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
 
-from mem_opensearch.errors import ConfigError, MemOpenSearchError
+from mem_opensearch.cli.output import CANT, INTERRUPTED, STDOUT, check_target, ended_like_interrupted, leave, write_json
+from mem_opensearch.errors import MemOpenSearchError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
 
     from mem_opensearch.demo.results import DemoResult
-
-CANT: Final = 2
-INTERRUPTED: Final = 130
-STDOUT: Final = "-"
-ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 def demo(
@@ -43,16 +32,16 @@ def demo(
     out = Console(highlight=False, markup=False, emoji=False, quiet=json == STDOUT)
     err = Console(stderr=True, highlight=False, markup=False, emoji=False)
     try:
-        _check_target(json)
-        with _ended_like_interrupted():
+        check_target(json)
+        with ended_like_interrupted():
             result = _run(url, out, err)
-        _write(result, json, out)
+        if json is not None:
+            write_json(result.as_data(), json)
+            out.print(f"Everything as data: {json}", soft_wrap=True)
     except MemOpenSearchError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(CANT) from error
+        leave(f"error: {error}", error, CANT)
     except KeyboardInterrupt as error:
-        typer.echo("interrupted: what was stored for the demo is removed again", err=True)
-        raise typer.Exit(INTERRUPTED) from error
+        leave("interrupted: what was stored for the demo is removed again", error, INTERRUPTED)
 
 
 def _run(url: str, out: Console, err: Console) -> DemoResult:
@@ -65,42 +54,3 @@ def _run(url: str, out: Console, err: Console) -> DemoResult:
     for part in page(result, out.width):
         out.print(part)
     return result
-
-
-def _check_target(target: str | None) -> None:
-    """Refuse a file that can't be written before the work, not after it."""
-    if target is None or target == STDOUT:
-        return
-    path = Path(target)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"--json {target}: " + ("this is a folder" if path.is_dir() else "its folder does not exist"))
-
-
-def _write(result: DemoResult, target: str | None, out: Console) -> None:
-    if target is None:
-        return
-    data = orjson.dumps(result.as_data(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    if target == STDOUT:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        Path(target).write_bytes(data)
-    except OSError as error:
-        raise ConfigError(f"--json {target}: {error.strerror}") from error
-    out.print(f"Everything as data: {target}", soft_wrap=True)
-
-
-@contextmanager
-def _ended_like_interrupted() -> Iterator[None]:
-    """Clean up as after Ctrl-C when `kill` or a closed terminal ends the process."""
-
-    def interrupt(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from pathlib import Path  # noqa: TC003 - typer reads the annotation when it runs
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
 
-from mem_opensearch.errors import ConfigError, MemOpenSearchError
+from mem_opensearch.cli.output import CANT, INTERRUPTED, STDOUT, check_target, ended_like_interrupted, leave, write_json
+from mem_opensearch.errors import MemOpenSearchError
 from mem_opensearch.evaluate.runner import URL_VARIABLE
 from mem_opensearch.evaluate.runner import evaluate as run_evaluation
 from mem_opensearch.evaluate.systems import DEFAULT_SYSTEMS, SYSTEMS
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from mem_opensearch.evaluate.report import Report
     from mem_opensearch.evaluate.runner import Progress
 
-CANT = 2
-INTERRUPTED = 130
-STDOUT = "-"
 WIDEST_TABLE = 1000  # columns, when the width that a table needs is measured
 
 
@@ -55,8 +50,8 @@ def evaluate(
     Every folder is indexed into fresh collections, which are removed afterwards.
     """
     try:
-        _check_target(json)
-        with _terminated_like_interrupted(), _progress_bar() as progress:
+        check_target(json)
+        with ended_like_interrupted(), _progress_bar() as progress:
             report = run_evaluation(
                 folders,
                 systems=system or DEFAULT_SYSTEMS,
@@ -67,31 +62,16 @@ def evaluate(
             )
         _write(report, json)
     except MemOpenSearchError as error:
-        _leave(f"error: {error}", error, CANT)
+        leave(f"error: {error}", error, CANT)
     except KeyboardInterrupt as error:
-        _leave("interrupted: what was indexed for the evaluation is removed again", error, INTERRUPTED)
-
-
-def _check_target(target: str | None) -> None:
-    """Refuse a file that can't be written before the work, not after it."""
-    if target is None or target == STDOUT:
-        return
-    path = Path(target)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"--json {target}: " + ("this is a folder" if path.is_dir() else "its folder does not exist"))
+        leave("interrupted: what was indexed for the evaluation is removed again", error, INTERRUPTED)
 
 
 def _write(report: Report, target: str | None) -> None:
     if target is not None:
-        data = orjson.dumps(report.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        write_json(report.to_json(), target)
         if target == STDOUT:
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
             return
-        try:
-            Path(target).write_bytes(data)
-        except OSError as error:
-            raise ConfigError(f"--json {target}: {error.strerror}") from error
     from rich.console import Console
 
     table = report.to_table()
@@ -100,27 +80,6 @@ def _write(report: Report, target: str | None) -> None:
     needed = console.measure(table, options=console.options.update(width=WIDEST_TABLE)).maximum
     console.width = max(console.width, needed)
     console.print(table)
-
-
-def _leave(message: str, error: BaseException, code: int) -> NoReturn:
-    """Say on one line of stderr what is wrong, and leave with `code`."""
-    notes = getattr(error, "__notes__", [])
-    typer.echo(" ".join(" ".join([message, *notes]).split()), err=True)
-    raise typer.Exit(code) from error
-
-
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Clean up as after Ctrl-C when `kill`, `timeout` or a CI server ends the process."""
-
-    def interrupt(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

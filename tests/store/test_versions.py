@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import uuid
 
 import pytest
@@ -84,3 +87,33 @@ def test_the_main_job(make, profile):
     assert store.get("m0").payload == {"data": "新的内容", "user_id": "u1"}
     assert store.search("", [1, 0, 0, 0], top_k=1, filters=mine)[0].score == pytest.approx(1.0, abs=1e-5)
     assert [hit.id for hit in store.list(filters=mine | {"n": {"gte": 4}})[0]] == ["m4", "m5"]
+
+
+def test_through_mem0(node_url, tmp_path):
+    """In a process of its own: mem0 reads its settings when it is imported."""
+    code = f"""
+import mem0, mem_opensearch
+mem_opensearch.register()
+memory = mem0.Memory.from_config({{
+    "vector_store": {{"provider": "opensearch", "config": {{
+        "url": "{node_url}", "collection_name": "m", "embedding_model_dims": 512}}}},
+    "embedder": {{"provider": "mem_opensearch", "config": {{"embedding_dims": 512}}}},
+    "llm": {{"provider": "vllm"}},
+    "history_db_path": ":memory:",
+}})
+for text in ("印表機的專案代號是ＰＸ－４４１", "我住在臺北的大安區", "我喜欢喝茶"):
+    memory.add(text, user_id="u1", infer=False)
+    memory.add(text, user_id="u2", infer=False)
+best = memory.search("px441 是什么？", filters={{"user_id": "u1"}}, explain=True)["results"][0]
+assert best["memory"] == "印表機的專案代號是ＰＸ－４４１", best
+assert best["user_id"] == "u1"
+memory.update(best["id"], "印表機的專案代號是QX-20931")
+assert memory.get(best["id"])["memory"] == "印表機的專案代號是QX-20931"
+memory.delete_all(user_id="u1")
+assert memory.get_all(filters={{"user_id": "u1"}})["results"] == []
+assert len(memory.get_all(filters={{"user_id": "u2"}})["results"]) == 3
+memory.reset()
+"""
+    environment = os.environ | {"MEM0_DIR": str(tmp_path), "MEM0_TELEMETRY": "False"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
