@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch.text import without_question_words
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -13,14 +15,16 @@ PAYLOAD_ONLY = ["payload"]
 """What a read returns of the source: never the vector, which is most of a document's bytes."""
 
 FIELD_BOOSTS: Mapping[str, float] = {
-    "text": 0.2,
+    "text": 0.25,
     # Bigrams rescue what the word analyser's dictionary lacks: names, numerals with measure words, rare ideographs.
-    "text.bigram": 0.2,
+    "text.bigram": 0.175,
     # Also single characters, which is what its tokenizer makes of Chinese: a weak signal that helps short texts.
-    "text.en": 0.06,
-    # An identifier that matches whole outweighs the words around it.
-    "text.code": 0.4,
-    "text.joined": 1.2,
+    "text.en": 0.125,
+    "text.code": 0.25,
+    # An identifier that matches whole outweighs the words around it; one with a Chinese character (夜16) is rarer and
+    # more often chance (了16).
+    "text.joined": 1.5,
+    "text.mixed": 0.25,
 }
 """Weight of each analysed field in the keyword score.
 
@@ -55,9 +59,9 @@ def keyword_clauses(query: str, *, boosts: Mapping[str, float] = FIELD_BOOSTS) -
     """Return one clause per analysed field, each under the field's name.
 
     Terms are joined by OR: every further term that matches adds to the score, and none is required. Of a text longer
-    than `MAX_QUERY` the beginning is used.
+    than `MAX_QUERY` the beginning is used, and question words are left out.
     """
-    text = query[:MAX_QUERY]
+    text = without_question_words(query[:MAX_QUERY])
     return [
         {"match": {field: {"query": text, "boost": boost, "_name": field}}} for field, boost in boosts.items() if boost
     ]

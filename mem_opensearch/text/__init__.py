@@ -1,5 +1,6 @@
 """Text as both sides of the wire see it: one fold for the server, for Python and for keys."""
 
 from mem_opensearch.text.fold import fold, fold_rules, fold_version
+from mem_opensearch.text.questions import without_question_words
 
-__all__ = ["fold", "fold_rules", "fold_version"]
+__all__ = ["fold", "fold_rules", "fold_version", "without_question_words"]
