@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.text import without_question_words
+from mem_opensearch.text import regional_variants, without_question_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,10 +21,9 @@ FIELD_BOOSTS: Mapping[str, float] = {
     # Also single characters, which is what its tokenizer makes of Chinese: a weak signal that helps short texts.
     "text.en": 0.125,
     "text.code": 0.25,
-    # An identifier that matches whole outweighs the words around it; one with a Chinese character (夜16) is rarer and
-    # more often chance (了16).
-    "text.joined": 1.5,
-    "text.mixed": 0.25,
+    # An identifier that matches whole outweighs the words around it.
+    "text.joined": 2.0,
+    "text.mixed": 1.5,
 }
 """Weight of each analysed field in the keyword score.
 
@@ -36,6 +35,13 @@ the sigmoid would no longer rank. Measured, see docs/architecture.md.
 MAX_QUERY = 300
 """Characters of a query that the keyword clauses look for: at up to three terms a character over all fields, that stays
 below the 1,024 clauses that a server allows. A question is shorter; a pasted page would be refused whole."""
+
+
+REGIONAL_FIELDS = ("text", "text.bigram")
+REGIONAL_BOOST = 0.5
+"""Weight of the query in the other region's words, against the query as it was asked."""
+MAX_REGIONAL = 100
+"""Characters of a query that is also looked for in the other region's words; a longer one has words enough."""
 
 
 def knn_clause(vector: Any, *, k: int, filters: Sequence[Clause]) -> Clause:  # noqa: ANN401 - list or numpy array
@@ -62,9 +68,19 @@ def keyword_clauses(query: str, *, boosts: Mapping[str, float] = FIELD_BOOSTS) -
     than `MAX_QUERY` the beginning is used, and question words are left out.
     """
     text = without_question_words(query[:MAX_QUERY])
-    return [
-        {"match": {field: {"query": text, "boost": boost, "_name": field}}} for field, boost in boosts.items() if boost
-    ]
+    clauses = [_match(field, text, boost, name=field) for field, boost in boosts.items() if boost]
+    if len(text) <= MAX_REGIONAL:
+        clauses += [
+            _match(field, variant, boosts[field] * REGIONAL_BOOST, name=f"{field}.regional")
+            for variant in regional_variants(text)
+            for field in REGIONAL_FIELDS
+            if boosts.get(field)
+        ]
+    return clauses
+
+
+def _match(field: str, text: str, boost: float, *, name: str) -> Clause:
+    return {"match": {field: {"query": text, "boost": boost, "_name": name}}}
 
 
 def keyword_search(

@@ -2,5 +2,6 @@
 
 from mem_opensearch.text.fold import fold, fold_rules, fold_version
 from mem_opensearch.text.questions import without_question_words
+from mem_opensearch.text.regions import regional_variants
 
-__all__ = ["fold", "fold_rules", "fold_version", "without_question_words"]
+__all__ = ["fold", "fold_rules", "fold_version", "regional_variants", "without_question_words"]

@@ -87,6 +87,39 @@ def test_a_lone_digit_does_not_outweigh_the_words(best):
     assert best(["买了龙井茶 2 盒", "修了自行车 10 次"], "自行車 2")[0] == "修了自行车 10 次"
 
 
+@pytest.mark.parametrize(
+    ("query", "right"),
+    [
+        ("夜16路公交车在哪里改道？", "公告：夜16 路绕行文星路。"),
+        ("ＣＴ－２０－紅 裡裝的是什麼？", "箱子 CT-20-红 装着线材。"),
+        ("ABCD2 还剩多少？", "AB-CD-2 仓库里有十七件。"),
+    ],
+)
+def test_identifiers_with_a_chinese_character_and_without_hyphens(best, query, right):
+    others = [
+        "16 路公交车在长乐街改道。",
+        "快16 路公交车在火车站改道。",
+        "箱子 CT-20-黑 装着录音机。",
+        "SKU AC-BD-2 还剩九件。",
+    ]
+    # Among enough other memories that a rare identifier is rare: with five, every word is.
+    assert best([*others, right, *(f"第{number}天的日记，写了些别的事。" for number in range(50))], query)[0] == right
+
+
+def test_a_long_note_does_not_bury_a_short_fact(best):
+    fact = "我妈妈的生日是三月八号。"
+    filler = "今天和同事讨论了项目的排期，大家都觉得时间有点紧，但是还是可以完成的。"
+    note = filler * 40 + "顺便说一句，妈妈上周来过，我们聊了很久，还看了老照片，生日的事情也提到了。" + filler * 40
+    assert best([note, fact, "妈妈喜欢养花。"], "妈妈的生日是哪天？")[0] == fact
+
+
+def test_question_words_do_not_bring_other_questions(best):
+    assert (
+        best(["你说什么？在哪里？怎么了？谁知道？", "护照放在书房的抽屉里"], "护照放在哪里？")[0]
+        == "护照放在书房的抽屉里"
+    )
+
+
 def test_english_is_stemmed_and_negation_is_kept(tokens):
     assert tokens("english", "coffees") == tokens("english", "coffee")
     assert tokens("english", "not no") == ["not", "no"]
