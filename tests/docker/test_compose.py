@@ -78,7 +78,8 @@ def test_security_is_on_unless_a_profile_is_named(compose):
 
 def test_the_password_comes_from_the_environment_and_has_no_default(compose):
     assert compose["secrets"] == {"opensearch_admin_password": {"environment": "OPENSEARCH_INITIAL_ADMIN_PASSWORD"}}
-    assert compose["services"]["opensearch"]["secrets"] == ["opensearch_admin_password"]
+    (secret,) = compose["services"]["opensearch"]["secrets"]
+    assert secret == {"source": "opensearch_admin_password", "mode": 0o444}  # the server's account can read it
     for name, service in compose["services"].items():
         assert not any("PASSWORD" in key.upper() for key in service.get("environment", {})), name
     assert "/run/secrets/opensearch_admin_password" in (DOCKER / "entrypoint.sh").read_text()
