@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import time
 import warnings
 from typing import TYPE_CHECKING, Any, Self
@@ -26,6 +27,7 @@ BACKOFF_SECONDS = (
     0.25  # doubled at each try, with full jitter (AWS Architecture Blog, "Exponential Backoff and Jitter")
 )
 BACKOFF_LIMIT = 5.0
+BLOCK_WAIT = (0.05, 0.5)  # between two looks at a write block, which a roll takes off within a second or so
 
 
 class _Retry(Exception):  # noqa: N818 - a signal between two functions of this file
@@ -132,7 +134,7 @@ class SearchClient:
         tries: list[str] = []
         retrying = tenacity.Retrying(
             stop=_Stop(self._max_tries),
-            wait=tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT),
+            wait=_wait,
             retry=tenacity.retry_if_exception_type(_Retry),
             reraise=True,
         )
@@ -206,6 +208,13 @@ class _Stop:
             return time.monotonic() - self._blocked_since >= failures.BLOCK_SECONDS
         self._left -= 1
         return self._left <= 0
+
+
+def _wait(state: tenacity.RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _Retry) and error.blocked:
+        return random.uniform(*BLOCK_WAIT)  # noqa: S311 - jitter
+    return tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT)(state)
 
 
 def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:

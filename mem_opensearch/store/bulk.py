@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +10,7 @@ import tenacity
 
 from mem_opensearch.client import failures
 from mem_opensearch.client.failures import RETRIABLE_STATUS, is_write_block
-from mem_opensearch.client.opensearch import BACKOFF_LIMIT, BACKOFF_SECONDS, encode_lines, path_of
+from mem_opensearch.client.opensearch import BACKOFF_LIMIT, BACKOFF_SECONDS, BLOCK_WAIT, encode_lines, path_of
 from mem_opensearch.errors import BackendError, MemOpenSearchError, PartialWriteError
 
 if TYPE_CHECKING:
@@ -125,8 +126,8 @@ def _write_group(
                 break
         if not pending:
             break
-        time.sleep(waits(state))
-        state.attempt_number += 1
+        time.sleep(random.uniform(*BLOCK_WAIT) if is_blocked else waits(state))  # noqa: S311 - jitter
+        state.attempt_number += not is_blocked
     stored = [line.id for position, line in enumerate(group) if outcome[position] is None]
     failed = {line.id: reason for position, line in enumerate(group) if (reason := outcome[position]) is not None}
     return stored, failed

@@ -58,6 +58,7 @@ class Load:
         while not self._stop.is_set():
             try:
                 work(rng)
+                time.sleep(0.01)  # leaves the roll some of a small machine
             except Exception as error:  # noqa: BLE001 - reported by the test, from the main thread
                 self.errors.append(f"{work.__name__}: {type(error).__name__}: {error}")
                 return
