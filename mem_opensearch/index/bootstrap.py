@@ -85,7 +85,7 @@ def ensure_index(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
     spec = find_index(client, wanted)
     if spec is not None:
         return spec
-    _create(client, choose_spec(wanted, probe_server(client)))
+    _create(client, _choose(wanted, probe_server(client)))
     spec = find_index(client, wanted)  # what the server made, not what we think we sent
     if spec is None:
         raise IndexStateError(
@@ -120,7 +120,7 @@ def plan_index(client: SearchClient, wanted: WantedIndex) -> Plan:
     found = read_spec(client, wanted.collection)
     if found is None:
         facts = probe_server(client)
-        return Plan(spec=choose_spec(wanted, facts), exists=False, facts=facts)
+        return Plan(spec=_choose(wanted, facts), exists=False, facts=facts)
     spec, wrong = found
     differences = (*wrong, *_differences(spec, wanted), *template_differences(client, _to_render(spec, wanted)))
     return Plan(spec=spec, exists=True, differences=differences)
@@ -130,7 +130,7 @@ def apply_plan(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
     """Make or check the index as `ensure_index` does, and put its templates again if they are missing or differ."""
     spec = ensure_index(client, wanted)
     if template_differences(client, _to_render(spec, wanted)):
-        put_templates(client, _to_render(spec, wanted))
+        _put_templates(client, _to_render(spec, wanted))
     return spec
 
 
@@ -217,7 +217,7 @@ def _differences(spec: IndexSpec, wanted: WantedIndex) -> list[str]:
     return found
 
 
-def choose_spec(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
+def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
     """Return the best index that the server can hold within what is wanted."""
     if wanted.profile is not None and wanted.profile not in facts.profiles:
         raise ConfigError(
@@ -242,15 +242,14 @@ def choose_spec(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
     )
 
 
-def put_templates(client: SearchClient, spec: IndexSpec) -> None:
-    """Put the templates that the next index of a collection is made from."""
+def _put_templates(client: SearchClient, spec: IndexSpec) -> None:
     templates = render_templates(spec)
     client.request("PUT", path_of("_component_template", templates.component_name), body=templates.component)
     client.request("PUT", path_of("_index_template", template_name(spec.collection)), body=templates.index)
 
 
 def _create(client: SearchClient, spec: IndexSpec) -> None:
-    put_templates(client, spec)
+    _put_templates(client, spec)
     answer = client.request(
         "PUT",
         path_of(index_name(spec.collection)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,15 +10,18 @@ from mem_opensearch.client.opensearch import encode_lines, path_of
 from mem_opensearch.errors import BackendError, IndexStateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from mem_opensearch.client import SearchClient
+
+    Row = dict[str, Any]
+    Rewrite = Callable[[Row], Row]
+    """Makes the row that is to be stored of the one that is; for fields that only the client can make."""
 
 STEP_TIMEOUT = 600.0  # seconds that one step may take on the server
 STEP_FIRST, STEP_LEAST, STEP_MOST = 2_000, 200, 200_000  # sequence numbers
 STEP_SECONDS = (1.0, 5.0)  # a step faster than the first is doubled, slower than the second halved
-ID_PAGE = 10_000  # the server's own limit of one page
-VECTOR_TOLERANCE = 1e-6  # float32 has seven digits
+CLIENT_PAGE = 500  # rows, each with its vector
 _REINDEX = "indices:data/write/reindex"
 
 
@@ -87,7 +89,14 @@ def count_rows(client: SearchClient, index: str, *, after: int | None = None) ->
 
 
 def copy_between(
-    client: SearchClient, source: str, target: str, *, after: int, upto: int, on_step: Callable[[int, Copied], None]
+    client: SearchClient,
+    source: str,
+    target: str,
+    *,
+    after: int,
+    upto: int,
+    on_step: Callable[[int, Copied], None],
+    rewrite: Rewrite | None = None,
 ) -> Copied:
     """Copy the rows of `source` whose last write has a sequence number in (after, upto].
 
@@ -100,13 +109,18 @@ def copy_between(
         after: the number up to which rows are there already.
         upto: the last number to copy.
         on_step: told after each step up to which number rows are there, and what was done so far.
+        rewrite: changes each row on its way; the rows then travel through this process.
     """
     total = Copied()
     size = STEP_FIRST
     while after < upto:
         end = min(after + size, upto)
         started = time.monotonic()
-        done = _copy_step(client, source, target, after=after, upto=end)
+        within = {"range": {"_seq_no": {"gt": after, "lte": end}}}
+        if rewrite is None:
+            done = _copy_on_server(client, source, target, within)
+        else:
+            done = _copy_through_client(client, source, target, within, rewrite)
         wait_until_idle(client, target)  # of a request that timed out and was sent again, the first may still run
         total.created += done.created
         total.updated += done.updated
@@ -121,13 +135,13 @@ def copy_between(
     return total
 
 
-def _copy_step(client: SearchClient, source: str, target: str, *, after: int, upto: int) -> Copied:
+def _copy_on_server(client: SearchClient, source: str, target: str, within: dict[str, Any]) -> Copied:
     answer = client.request(
         "POST",
         "/_reindex",
         body={
             "conflicts": "proceed",
-            "source": {"index": source, "query": {"range": {"_seq_no": {"gt": after, "lte": upto}}}},
+            "source": {"index": source, "query": within},
             "dest": {"index": target},
         },
         timeout=STEP_TIMEOUT,
@@ -135,13 +149,7 @@ def _copy_step(client: SearchClient, source: str, target: str, *, after: int, up
     )
     if failures := answer.get("failures"):
         first = failures[0]
-        cause = first.get("cause") or first.get("reason") or {}
-        # What follows is a piece of the row itself.
-        said = str(cause.get("reason")).split(" Preview of field's value:")[0]
-        raise IndexStateError(
-            f"{len(failures)} rows of '{source}' can't be copied into '{target}'; first: '{first.get('id')}': "
-            f"{cause.get('type')}: {said}. The collection is as it was; mend or delete those rows, then roll again"
-        )
+        raise _cannot_copy(source, target, len(failures), first.get("id"), first.get("cause") or first.get("reason"))
     if "created" not in answer:
         reason = answer.get("error", {})
         raise BackendError(
@@ -150,6 +158,38 @@ def _copy_step(client: SearchClient, source: str, target: str, *, after: int, up
             reason=str(reason.get("reason")),
         )
     return Copied(answer["created"], answer["updated"], answer["version_conflicts"])
+
+
+def _copy_through_client(
+    client: SearchClient, source: str, target: str, within: dict[str, Any], rewrite: Rewrite
+) -> Copied:
+    done = Copied()
+    body: dict[str, Any] = {
+        "size": CLIENT_PAGE,
+        "query": within,
+        "sort": [{"_seq_no": "asc"}, {"id": "asc"}],
+        "track_total_hits": False,
+    }
+    while hits := client.request("POST", path_of(source, "_search"), body=body)["hits"]["hits"]:
+        lines = [line for hit in hits for line in ({"index": {"_id": hit["_id"]}}, rewrite(hit["_source"]))]
+        answer = client.request("POST", path_of(target, "_bulk"), body=encode_lines(lines))
+        items = [item["index"] for item in answer["items"]]
+        if bad := [item for item in items if "error" in item]:
+            raise _cannot_copy(source, target, len(bad), bad[0]["_id"], bad[0]["error"])
+        done.created += sum(item["result"] == "created" for item in items)
+        done.updated += sum(item["result"] == "updated" for item in items)
+        body["search_after"] = hits[-1]["sort"]
+    return done
+
+
+def _cannot_copy(source: str, target: str, count: int, row_id: object, cause: Any) -> IndexStateError:  # noqa: ANN401
+    about = cause if isinstance(cause, dict) else {}
+    # What follows is a piece of the row itself.
+    said = str(about.get("reason")).split(" Preview of field's value:")[0]
+    return IndexStateError(
+        f"{count} rows of '{source}' can't be copied into '{target}'; first: '{row_id}': {about.get('type')}: {said}. "
+        "The collection is as it was; mend or delete those rows, then roll again"
+    )
 
 
 def wait_until_idle(client: SearchClient, target: str, *, cancel: bool = False) -> None:
@@ -175,94 +215,3 @@ def _copies_into(client: SearchClient, target: str) -> list[str]:
         for task, about in node["tasks"].items()
         if f"[{target}]" in about.get("description", "")
     ]
-
-
-def delete_what_is_gone(client: SearchClient, source: str, target: str) -> int:
-    """Delete the rows of `target` that `source` no longer has; return how many.
-
-    Both are read in pages of ids; a page of the target is compared row by row only where the counts differ.
-    """
-    gone = 0
-    before: str | None = None
-    for page in _pages_of_ids(client, target):
-        bounds = {"lte": page[-1]} | ({} if before is None else {"gt": before})
-        within = {"range": {"id": bounds}}
-        held = client.request("POST", path_of(source, "_count"), body={"query": within})["count"]
-        if held != len(page):
-            kept = {row_id for ids in _pages_of_ids(client, source, within) for row_id in ids}
-            extra = [row_id for row_id in page if row_id not in kept]
-            _delete_rows(client, target, extra)
-            gone += len(extra)
-        before = page[-1]
-    return gone
-
-
-def _pages_of_ids(client: SearchClient, index: str, query: dict[str, Any] | None = None) -> Iterator[list[str]]:
-    body: dict[str, Any] = {
-        "size": ID_PAGE,
-        "query": query or {"match_all": {}},
-        "sort": [{"id": "asc"}],
-        "_source": False,
-        "track_total_hits": False,
-    }
-    while True:
-        hits = client.request("POST", path_of(index, "_search"), body=body)["hits"]["hits"]
-        if not hits:
-            return
-        yield [hit["_id"] for hit in hits]
-        if len(hits) < ID_PAGE:
-            return
-        body["search_after"] = hits[-1]["sort"]
-
-
-def _delete_rows(client: SearchClient, index: str, ids: Sequence[str]) -> None:
-    if ids:
-        body = encode_lines({"delete": {"_id": row_id}} for row_id in ids)
-        answer = client.request("POST", path_of(index, "_bulk"), params={"refresh": "true"}, body=body)
-        left = [item["delete"]["_id"] for item in answer["items"] if item["delete"]["status"] not in {200, 404}]
-        if left:
-            raise BackendError(f"{len(left)} rows could not be deleted from '{index}'; first: '{left[0]}'")
-
-
-def compare_sample(client: SearchClient, source: str, target: str, *, size: int) -> int:
-    """Compare rows of both indices field by field: random ones, and those that were written last.
-
-    Returns:
-        How many were compared.
-
-    Raises:
-        IndexStateError: one differs; names it and the field.
-    """
-    bodies = [
-        {"size": size, "query": {"function_score": {"query": {"match_all": {}}, "random_score": {}}}},
-        {"size": size, "sort": [{"_seq_no": "desc"}]},
-    ]
-    rows = {}
-    for body in bodies:
-        hits = client.request("POST", path_of(source, "_search"), body=body)["hits"]["hits"]
-        rows.update({hit["_id"]: hit["_source"] for hit in hits})
-    if not rows:
-        return 0
-    answer = client.request("POST", path_of(target, "_mget"), body={"ids": list(rows)})
-    for copy in answer["docs"]:
-        row_id = copy["_id"]
-        fields = _fields_that_differ(rows[row_id], copy.get("_source") or {})
-        if fields:
-            raise IndexStateError(
-                f"row '{row_id}' differs between '{source}' and '{target}' in: {', '.join(fields)}. The collection is "
-                f"as it was; roll again, and if it says so again, report it"
-            )
-    return len(rows)
-
-
-def _fields_that_differ(row: dict[str, Any], copy: dict[str, Any]) -> list[str]:
-    names = sorted(row.keys() | copy.keys())
-    return [name for name in names if not _is_same(row.get(name), copy.get(name), is_vector=name == "vector")]
-
-
-def _is_same(one: Any, other: Any, *, is_vector: bool) -> bool:  # noqa: ANN401 - any JSON
-    if not (is_vector and isinstance(one, list) and isinstance(other, list)):
-        return bool(one == other)
-    return len(one) == len(other) and all(
-        math.isclose(a, b, rel_tol=VECTOR_TOLERANCE, abs_tol=1e-9) for a, b in zip(one, other, strict=True)
-    )

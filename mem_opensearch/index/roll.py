@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mem_opensearch.client.opensearch import path_of
 from mem_opensearch.errors import IndexStateError, MemOpenSearchError
-from mem_opensearch.index import copying
+from mem_opensearch.index import comparing, copying
 from mem_opensearch.index.claim import Claim, claim_next
 from mem_opensearch.index.generations import list_generations, remove_write_block, set_write_block
 
@@ -73,7 +73,12 @@ class RollReport:
 
 
 def roll_index(
-    client: SearchClient, wanted: WantedIndex, *, drop_old: bool = False, progress: Progress | None = None
+    client: SearchClient,
+    wanted: WantedIndex,
+    *,
+    drop_old: bool = False,
+    progress: Progress | None = None,
+    rewrite: copying.Rewrite | None = None,
 ) -> RollReport:
     """Move a collection to a new generation of its index.
 
@@ -84,6 +89,8 @@ def roll_index(
         drop_old: delete the old generations afterwards, when no search reads them any more.
         progress: told the stage and how many of how many rows are done in it. What it raises interrupts the roll: the
             collection is then as it was, and the next roll goes on.
+        rewrite: makes the row to be stored of the one that is, for fields that only the client can make; the rows then
+            travel through this process. Without it they are copied on the server.
 
     Raises:
         IndexStateError: there is no such collection, another process rolls it, the dimension differs, or the copy is
@@ -94,7 +101,7 @@ def roll_index(
     claim = claim_next(client, wanted)
     report = RollReport(wanted.collection, claim.live, claim.index, resumed=claim.resumed)
     with claim.lease:
-        _Roll(client, claim, report, progress or _say_nothing).run()
+        _Roll(client, claim, report, progress or _say_nothing, rewrite).run()
     claim.erase_mark()
     if drop_old:
         report.dropped = drop_old_generations(client, wanted.collection)
@@ -132,7 +139,15 @@ def _is_read(client: SearchClient, index: str) -> bool:
 class _Roll:
     """One run of a roll, with the lease held."""
 
-    def __init__(self, client: SearchClient, claim: Claim, report: RollReport, progress: Progress) -> None:
+    def __init__(
+        self,
+        client: SearchClient,
+        claim: Claim,
+        report: RollReport,
+        progress: Progress,
+        rewrite: copying.Rewrite | None,
+    ) -> None:
+        self._rewrite = rewrite
         self._client = client
         self._claim = claim
         self._old = claim.live
@@ -147,7 +162,7 @@ class _Roll:
         self._progress("comparing ids", 0, 1)
         copying.refresh(self._client, self._new)
         # Here most of the deletions are found, so that few are left to look for while writes are blocked.
-        self._report.deleted += copying.delete_what_is_gone(self._client, self._old, self._new)
+        self._report.deleted += comparing.delete_what_is_gone(self._client, self._old, self._new)
         self._report.replicas_ready = self._wait_for_replicas()
         self._progress("comparing ids", 1, 1)
         self._claim.lease.check()
@@ -182,7 +197,13 @@ class _Roll:
         mark = self._claim.mark
         self._count(
             copying.copy_between(
-                self._client, self._old, self._new, after=mark["done"], upto=mark["upto"], on_step=note_step
+                self._client,
+                self._old,
+                self._new,
+                after=mark["done"],
+                upto=mark["upto"],
+                on_step=note_step,
+                rewrite=self._rewrite,
             )
         )
         self._rounds += 1
@@ -204,6 +225,7 @@ class _Roll:
                 after=self._claim.mark["done"],
                 upto=last,
                 on_step=lambda _, copied: self._progress("last rows", copied.rows, total),
+                rewrite=self._rewrite,
             )
         )
         copying.refresh(self._client, self._new)
@@ -213,7 +235,7 @@ class _Roll:
         self._progress("verifying", 0, SAMPLE)
         rows, copies = (copying.count_rows(self._client, index) for index in (old, new))
         if rows != copies:  # each row of the old one is in the new one, so equal counts mean equal ids
-            self._report.deleted += copying.delete_what_is_gone(self._client, old, new)
+            self._report.deleted += comparing.delete_what_is_gone(self._client, old, new)
             copies = copying.count_rows(self._client, new)
         if rows != copies:
             raise IndexStateError(
@@ -221,7 +243,7 @@ class _Roll:
                 f"if it says so again, delete '{new}' and report it"
             )
         self._report.rows = rows
-        self._report.sampled = copying.compare_sample(self._client, old, new, size=SAMPLE)
+        self._report.sampled = comparing.compare_sample(self._client, old, new, size=SAMPLE, rewrite=self._rewrite)
         self._progress("verifying", SAMPLE, SAMPLE)
 
     def _move_alias(self) -> None:

@@ -100,6 +100,28 @@ def test_another_analysis_is_what_a_roll_is_for(make_store):
     assert after.col_info()["analyzer"] == "ik"  # what is not asked for stays
 
 
+def test_rows_can_be_rewritten_on_their_way(store, wanted):
+    fill(store, 1200)
+    store.update("m5", payload={"data": "新"})
+    before = {row_id: store.client.request("GET", f"/{wanted.collection}/_doc/{row_id}") for row_id in ("m5", "m6")}
+    seen = []
+
+    def with_context(row):
+        seen.append(row["id"])
+        return row | {"context": row["text"]}
+
+    def meanwhile(name, done, total):
+        if name == "copying" and done:
+            store.insert([vector_of(7)], [payload_of(7)], ["during"])
+
+    report = roll_index(store.client, wanted, rewrite=with_context, progress=meanwhile)
+    assert report.rows == 1201
+    assert {"m5", "m6", "during"} <= set(seen)
+    after = {row_id: store.client.request("GET", f"/{wanted.collection}/_doc/{row_id}") for row_id in before}
+    for row_id, row in before.items():
+        assert after[row_id]["_source"] == row["_source"] | {"context": row["_source"]["text"]}
+
+
 def test_an_empty_collection_and_the_entities(make_store, collection):
     store = make_store(collection_name=f"{collection}_entities")
     store.create_col()
