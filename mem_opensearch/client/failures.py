@@ -65,6 +65,16 @@ def is_write_block(info: object) -> bool:
     return set(re.findall(r"\[([A-Z_]+/\d+)/", reason_of(info))) == _WRITE_BLOCK
 
 
+def _lacking(reason: str) -> str:
+    """Return the permission that the security plugin says is missing, or ''.
+
+    >>> _lacking("security_exception: no permissions for [indices:admin/create] and User [name=x]")
+    'the permission indices:admin/create'
+    """
+    found = re.search(r"no permissions for \[([^\]]+)\]", reason)
+    return f"the permission {found[1]}" if found else ""
+
+
 def from_status(status: int, info: object, *, action: str, tries: Sequence[str] = ()) -> MemOpenSearchError:
     """Return the error for an HTTP answer.
 
@@ -84,7 +94,12 @@ def from_status(status: int, info: object, *, action: str, tries: Sequence[str] 
     if status == 401:  # noqa: PLR2004
         return AuthenticationError(f"{said}; check 'user' and 'password', or 'api_key'", status=status, reason=reason)
     if status == 403 and kind != _FOREIGN_BLOCK:  # noqa: PLR2004
-        return PermissionDenied(f"{said}; the credentials lack a permission for it", status=status, reason=reason)
+        lacking = _lacking(reason)
+        return PermissionDenied(
+            f"{said}; the credentials lack {lacking or 'a permission for it'}: give it to a role of the user",
+            status=status,
+            reason=reason,
+        )
     if status == 429:  # noqa: PLR2004
         return Throttled(f"{said}; lower the write rate or raise max_tries", reason=reason)
     if is_write_block(info):

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 ROLL_KEY = "roll"
 """Key in the `_meta` of an index that a roll is filling; it is gone when the roll is done."""
 
+_NEEDED = "*.aliases,*.mappings._meta," + ",".join(
+    f"*.settings.index.{name}"
+    for name in ("uuid", "blocks", "number_of_shards")  # not the analysis, which is long
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Generation:
@@ -29,6 +34,7 @@ class Generation:
         uuid: the server's own name of it; another one after it was deleted and made again.
         live: whether the collection's alias points to it.
         write_blocked: whether it refuses writes.
+        shards: its primary shards.
         aliases: all its aliases.
         meta: what it remembers of how it was made.
     """
@@ -38,6 +44,7 @@ class Generation:
     uuid: str
     live: bool
     write_blocked: bool
+    shards: int = 1
     aliases: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
 
@@ -100,7 +107,7 @@ def list_generations(client: SearchClient, collection: str) -> Generations:
     answer = client.request(
         "GET",
         path_of(index_pattern(collection)),
-        params={"filter_path": "*.aliases,*.mappings._meta,*.settings.index.uuid,*.settings.index.blocks"},
+        params={"filter_path": _NEEDED},
     )
     found = []
     for name, about in answer.items():
@@ -115,6 +122,7 @@ def list_generations(client: SearchClient, collection: str) -> Generations:
                 number=number,
                 uuid=settings["uuid"],
                 live=collection in aliases,
+                shards=int(settings["number_of_shards"]),
                 write_blocked=settings.get("blocks", {}).get("write") == "true",
                 aliases=aliases,
                 meta=about.get("mappings", {}).get("_meta", {}).get(META_KEY, {}),
