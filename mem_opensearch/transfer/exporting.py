@@ -103,7 +103,11 @@ def _pages(client: SearchClient, name: str, dims: int) -> Iterator[list[dict[str
             hits = client.request("POST", "/_search", body=body)["hits"]["hits"]
             if hits:
                 yield [
-                    {"id": hit["_id"], "payload": hit["_source"].get("payload") or {}, "vector": hit["_source"]["vector"]}
+                    {
+                        "id": hit["_id"],
+                        "payload": hit["_source"].get("payload") or {},
+                        "vector": hit["_source"]["vector"],
+                    }
                     for hit in hits
                 ]
             if len(hits) < size:

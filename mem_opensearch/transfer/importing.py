@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CHUNK = 500  # lines; the store cuts them further by bytes
-KEYS = frozenset({"id", "payload", "vector"})
+KEYS: dict[str, type] = {"id": str, "payload": dict, "vector": list}
+KINDS: dict[type, str] = {str: "a string", dict: "an object", list: "a list of numbers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,10 @@ class _Line:
 
 
 def import_collection(
-    file: str, *, progress: Callable[[str, int, int], None] | None = None, **options: Any
+    file: str,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+    **options: Any,  # noqa: ANN401 - checked by pydantic
 ) -> ImportReport:
     """Store all rows of `file`, one ``{"id", "payload", "vector"}`` a line.
 
@@ -147,7 +152,7 @@ def _chunks(opened: IO[bytes], file: str) -> Iterator[tuple[list[_Line], tuple[i
     chunk: list[_Line] = []
     number = 0
     try:
-        for number, raw in enumerate(opened, 1):  # noqa: B007 - named in the error below
+        for number, raw in enumerate(opened, 1):
             if not raw.strip():
                 continue
             parsed = _parse(number, raw)
@@ -158,8 +163,8 @@ def _chunks(opened: IO[bytes], file: str) -> Iterator[tuple[list[_Line], tuple[i
             if len(chunk) >= CHUNK:
                 yield chunk, None
                 chunk = []
-    except EOFError:
-        yield chunk, (number + 1, f"{file} ends in the middle of its compressed data; it was cut off")
+    except (EOFError, zlib.error):
+        yield chunk, (number + 1, f"{file} holds compressed data that was cut off or is damaged")
         return
     if chunk:
         yield chunk, None
@@ -171,13 +176,12 @@ def _parse(number: int, raw: bytes) -> _Line | str:
         row = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         return f"not JSON ({error.msg} at column {error.colno})"
-    if not isinstance(row, dict) or row.keys() != KEYS:
-        has = ", ".join(sorted(map(repr, row))) if isinstance(row, dict) else type(row).__name__
-        return f'expected an object with the keys "id", "payload" and "vector", found {has or "none"}'
-    if not isinstance(row["id"], str) or not row["id"]:
-        return f"'id' is {type(row['id']).__name__}, expected a non-empty string"
-    if not isinstance(row["payload"], dict):
-        return f"'payload' of '{row['id']}' is {type(row['payload']).__name__}, expected an object"
-    if not isinstance(row["vector"], list):
-        return f"'vector' of '{row['id']}' is {type(row['vector']).__name__}, expected a list of numbers"
+    if not isinstance(row, dict):
+        return f"{type(row).__name__}, expected an object with the keys: {', '.join(KEYS)}"
+    if row.keys() != KEYS.keys():
+        lacks = ", ".join(sorted(KEYS.keys() - row.keys())) or "none"
+        return f"has {len(row.keys() - KEYS.keys())} unknown keys and lacks {lacks}; the keys are: {', '.join(KEYS)}"
+    for key, kind in KEYS.items():
+        if not isinstance(row[key], kind):
+            return f"'{key}' is {type(row[key]).__name__}, expected {KINDS[kind]}"
     return _Line(number, row["id"], row["payload"], row["vector"])

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mem_opensearch import LocalNode
+from mem_opensearch.errors import JavaError
 from mem_opensearch.index import WantedIndex, lease
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -36,3 +38,15 @@ def make_store(make_store):
 @pytest.fixture
 def store(make_store):
     return make_store()
+
+
+@pytest.fixture(scope="session")
+def old_server():
+    """URL of an OpenSearch 2.19.1."""
+    node = LocalNode(version="2.19.1")
+    try:
+        node.start()
+    except JavaError as error:
+        pytest.skip(f"OpenSearch 2.19 needs a Java 17 to 21, and none is here: {error}")
+    yield node.url
+    node.stop()

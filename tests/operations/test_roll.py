@@ -13,12 +13,11 @@ from dataclasses import replace
 import pytest
 from load import DIMS, Load, everything, fill, payload_of, vector_of
 
-from mem_opensearch import LocalNode, OpenSearchVectorStore
+from mem_opensearch import OpenSearchVectorStore
 from mem_opensearch.errors import (
     BackendError,
     BackendUnavailable,
     IndexStateError,
-    JavaError,
     MemOpenSearchError,
     PartialWriteError,
 )
@@ -426,17 +425,6 @@ class TestWriteBlock:
         finally:
             store.client.request("PUT", settings, body={f"index.blocks.{block}": None})
         assert time.monotonic() - started < 20
-
-
-@pytest.fixture(scope="module")
-def old_server():
-    node = LocalNode(version="2.19.1")
-    try:
-        node.start()
-    except JavaError as error:
-        pytest.skip(f"OpenSearch 2.19 needs a Java 17 to 21, and none is here: {error}")
-    yield node.url
-    node.stop()
 
 
 def test_on_opensearch_2(old_server):
