@@ -148,6 +148,7 @@ def _migrate_one(
             treat(store, chunk, report)
         if progress is not None:
             progress(stage, done, source.rows)
+    store.client.request("POST", path_of(store.collection_name, "_refresh"))  # for the searches that come next
     return report
 
 
