@@ -6,6 +6,7 @@ MemOpenSearchError
 ├─ InvalidInputError      caught before the request
 │  ├─ VectorError         dimension, NaN, zero vector: names the index, the id, expected and given
 │  ├─ FilterError         unknown operator or key shape: lists what is supported
+│  ├─ LineError           a line of a file that is imported: names the file, the line, and what is stored before it
 │  └─ ScopeError          missing or wild scope where isolation needs one
 ├─ MemoryNotFoundError    an update of an id that is not stored
 ├─ IndexStateError        missing, foreign, wrong schema version or dimension: says the command that mends it
@@ -65,6 +66,25 @@ class VectorError(InvalidInputError):
 
 class FilterError(InvalidInputError):
     """A filter holds an operator or a shape that is not understood."""
+
+
+class LineError(InvalidInputError):
+    """A line of a file can't be imported; the rows of the lines before it are stored.
+
+    Attributes:
+        file: the file, or ``-``.
+        line: number of the line, 1 for the first.
+        stored: rows that were stored before it.
+    """
+
+    def __init__(self, file: str, line: int, reason: str, *, stored: int) -> None:
+        self.file = file
+        self.line = line
+        self.stored = stored
+        super().__init__(
+            f"{file}, line {line:,}: {reason}. The {stored:,} rows of the lines before it are stored, none after it; "
+            "mend the line and import the file again: rows are replaced by id"
+        )
 
 
 class ScopeError(InvalidInputError):

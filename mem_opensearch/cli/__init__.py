@@ -10,12 +10,16 @@ from mem_opensearch._version import __version__
 from mem_opensearch.cli.demo import demo
 from mem_opensearch.cli.evaluate import evaluate
 from mem_opensearch.cli.node import app as node_app
+from mem_opensearch.cli.transfer import export, import_, migrate
 from mem_opensearch.init import init
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
 app.command()(init)
 app.command()(demo)
 app.command()(evaluate)
+app.command()(export)
+app.command("import")(import_)
+app.command()(migrate)
 app.add_typer(node_app, name="node", help="The local OpenSearch node.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.errors import (
@@ -23,6 +24,9 @@ RETRIABLE_STATUS = frozenset({429, 502, 503, 504})
 _REASON_LIMIT = 400  # characters; a mapping failure may quote the document after that
 _MISSING_INDEX = "index_not_found_exception"
 _FOREIGN_BLOCK = "cluster_block_exception"
+_WRITE_BLOCK = {"FORBIDDEN/8"}  # index.blocks.write; a full disk is TOO_MANY_REQUESTS/12, a read-only index FORBIDDEN/5
+BLOCK_SECONDS = 120.0
+"""How long a write waits for a write block to be taken off: a roll needs one for a moment, before the alias moves."""
 
 
 def reason_of(info: object) -> str:
@@ -54,6 +58,23 @@ def error_type(info: object) -> str:
     return str(error.get("type", "")) if isinstance(error, dict) else ""
 
 
+def is_write_block(info: object) -> bool:
+    """Whether an answer, or one item of a bulk answer, says that writes to the index are blocked, and nothing worse."""
+    if error_type(info) != _FOREIGN_BLOCK:
+        return False
+    return set(re.findall(r"\[([A-Z_]+/\d+)/", reason_of(info))) == _WRITE_BLOCK
+
+
+def _lacking(reason: str) -> str:
+    """Return the permission that the security plugin says is missing, or ''.
+
+    >>> _lacking("security_exception: no permissions for [indices:admin/create] and User [name=x]")
+    'the permission indices:admin/create'
+    """
+    found = re.search(r"no permissions for \[([^\]]+)\]", reason)
+    return f"the permission {found[1]}" if found else ""
+
+
 def from_status(status: int, info: object, *, action: str, tries: Sequence[str] = ()) -> MemOpenSearchError:
     """Return the error for an HTTP answer.
 
@@ -73,10 +94,20 @@ def from_status(status: int, info: object, *, action: str, tries: Sequence[str] 
     if status == 401:  # noqa: PLR2004
         return AuthenticationError(f"{said}; check 'user' and 'password', or 'api_key'", status=status, reason=reason)
     if status == 403 and kind != _FOREIGN_BLOCK:  # noqa: PLR2004
-        return PermissionDenied(f"{said}; the credentials lack a permission for it", status=status, reason=reason)
+        lacking = _lacking(reason)
+        return PermissionDenied(
+            f"{said}; the credentials lack {lacking or 'a permission for it'}: give it to a role of the user",
+            status=status,
+            reason=reason,
+        )
     if status == 429:  # noqa: PLR2004
         return Throttled(f"{said}; lower the write rate or raise max_tries", reason=reason)
-    if status in RETRIABLE_STATUS:
+    if is_write_block(info):
+        said += (
+            f"; it stayed so for {BLOCK_SECONDS:.0f} s. A roll that was interrupted leaves such a block: run it again "
+            "(python -m mem_opensearch.init --collection NAME --roll), which ends it and takes the block off"
+        )
+    if status in RETRIABLE_STATUS or is_write_block(info):
         return BackendUnavailable(said, status=status, reason=reason, tries=tries)
     return BackendError(said, status=status, reason=reason)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import random
+import time
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
@@ -25,14 +27,16 @@ BACKOFF_SECONDS = (
     0.25  # doubled at each try, with full jitter (AWS Architecture Blog, "Exponential Backoff and Jitter")
 )
 BACKOFF_LIMIT = 5.0
+BLOCK_WAIT = (0.05, 0.5)  # between two looks at a write block, which a roll takes off within a second or so
 
 
 class _Retry(Exception):  # noqa: N818 - a signal between two functions of this file
     """One try failed in a way that another may mend."""
 
-    def __init__(self, note: str, cause: Exception) -> None:
+    def __init__(self, note: str, cause: Exception, *, blocked: bool = False) -> None:
         self.note = note
         self.cause = cause
+        self.blocked = blocked
         super().__init__(note)
 
 
@@ -105,7 +109,8 @@ class SearchClient:
         """Send one request and return the decoded answer.
 
         Every request of this package may be sent twice without harm (writes carry their id), so time-outs, resets and
-        429/502/503/504 are retried with jittered backoff.
+        429/502/503/504 are retried with jittered backoff. So is a write that meets a write block, for up to
+        `failures.BLOCK_SECONDS`, however many tries that takes: a roll has one for a moment.
 
         Args:
             method: HTTP method.
@@ -128,8 +133,8 @@ class SearchClient:
         sent_params = {**(params or {}), "request_timeout": timeout or self._timeout}
         tries: list[str] = []
         retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(self._max_tries),
-            wait=tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT),
+            stop=_Stop(self._max_tries),
+            wait=_wait,
             retry=tenacity.retry_if_exception_type(_Retry),
             reraise=True,
         )
@@ -167,6 +172,9 @@ class SearchClient:
             if status in accept:
                 return {**(info if isinstance(info, dict) else {"error": info}), "status": status}
             tries.append(str(status))
+            if failures.is_write_block(info):
+                tries[:] = list(dict.fromkeys(tries))  # hundreds of equal ones say no more
+                raise _Retry("write block", error, blocked=True) from error
             if status in failures.RETRIABLE_STATUS:
                 raise _Retry(str(status), error) from error
             raise failures.from_status(status, info, action=action, tries=tries) from error
@@ -184,6 +192,29 @@ class SearchClient:
             info = failures.decode(getattr(error, "info", None))
             return failures.from_status(status, info, action=action, tries=tries)
         return failures.from_socket(error, action=action, hosts=self.hosts, tries=tries)
+
+
+class _Stop:
+    """End the tries of one request: after so many failures, or after so long a wait for a write block."""
+
+    def __init__(self, max_tries: int) -> None:
+        self._left = max_tries
+        self._blocked_since: float | None = None
+
+    def __call__(self, state: tenacity.RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, _Retry) and error.blocked:
+            self._blocked_since = self._blocked_since or time.monotonic()
+            return time.monotonic() - self._blocked_since >= failures.BLOCK_SECONDS
+        self._left -= 1
+        return self._left <= 0
+
+
+def _wait(state: tenacity.RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _Retry) and error.blocked:
+        return random.uniform(*BLOCK_WAIT)  # noqa: S311 - jitter
+    return tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT)(state)
 
 
 def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:

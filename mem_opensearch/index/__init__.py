@@ -9,22 +9,28 @@ from mem_opensearch.index.bootstrap import (
     plan_index,
     read_spec,
 )
+from mem_opensearch.index.generations import list_generations
 from mem_opensearch.index.names import SCHEMA, index_name, template_name
 from mem_opensearch.index.probe import probe_server
+from mem_opensearch.index.roll import RollReport, drop_old_generations, roll_index
 from mem_opensearch.index.templates import META_KEY, render_templates
 
 __all__ = [
     "META_KEY",
     "SCHEMA",
     "Plan",
+    "RollReport",
     "WantedIndex",
     "apply_plan",
+    "drop_old_generations",
     "ensure_index",
     "find_index",
     "index_name",
+    "list_generations",
     "plan_index",
     "probe_server",
     "read_spec",
     "render_templates",
+    "roll_index",
     "template_name",
 ]

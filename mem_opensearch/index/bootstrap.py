@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.opensearch import path_of
 from mem_opensearch.errors import ConfigError, IndexStateError
+from mem_opensearch.index.live import leftover_notes, live_differences
 from mem_opensearch.index.names import SCHEMA, index_name, template_name
 from mem_opensearch.index.probe import probe_server
 from mem_opensearch.index.templates import META_KEY, render_templates
@@ -65,12 +66,14 @@ class Plan:
         exists: whether it is there.
         differences: what is not as wanted, one sentence each; empty when all is well.
         facts: what the server can do; None when the index exists and nothing had to be asked.
+        notes: what is worth knowing and not wrong, such as old indices that a roll has left.
     """
 
     spec: IndexSpec
     exists: bool
     differences: tuple[str, ...] = ()
     facts: ServerFacts | None = None
+    notes: tuple[str, ...] = ()
 
 
 def ensure_index(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
@@ -123,7 +126,8 @@ def plan_index(client: SearchClient, wanted: WantedIndex) -> Plan:
         return Plan(spec=_choose(wanted, facts), exists=False, facts=facts)
     spec, wrong = found
     differences = (*wrong, *_differences(spec, wanted), *template_differences(client, _to_render(spec, wanted)))
-    return Plan(spec=spec, exists=True, differences=differences)
+    differences += tuple(live_differences(client, _to_render(spec, wanted), replicas=wanted.replicas))
+    return Plan(spec=spec, exists=True, differences=differences, notes=tuple(leftover_notes(client, wanted.collection)))
 
 
 def apply_plan(client: SearchClient, wanted: WantedIndex) -> IndexSpec:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 SCHEMA = 1
 """Version of the mappings; an index of another version is refused until it is rolled over."""
 
@@ -21,6 +23,16 @@ def index_name(collection: str, generation: int = 1) -> str:
     'memories-v1-000001'
     """
     return f"{collection}-v{SCHEMA}-{generation:06d}"
+
+
+def generation_number(collection: str, index: str) -> int | None:
+    """Return which generation of `collection` an index is, or None when it belongs to something else.
+
+    >>> generation_number("a", "a-v1-000012"), generation_number("a", "a-v1-b-v1-000001")
+    (12, None)
+    """
+    found = re.fullmatch(rf"{re.escape(collection)}-v{SCHEMA}-(\d{{6,}})", index)
+    return int(found[1]) if found else None
 
 
 def template_name(collection: str) -> str:

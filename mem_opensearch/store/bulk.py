@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tenacity
 
-from mem_opensearch.client.failures import RETRIABLE_STATUS
-from mem_opensearch.client.opensearch import BACKOFF_LIMIT, BACKOFF_SECONDS, encode_lines, path_of
+from mem_opensearch.client import failures
+from mem_opensearch.client.failures import RETRIABLE_STATUS, is_write_block
+from mem_opensearch.client.opensearch import BACKOFF_LIMIT, BACKOFF_SECONDS, BLOCK_WAIT, encode_lines, path_of
 from mem_opensearch.errors import BackendError, MemOpenSearchError, PartialWriteError
 
 if TYPE_CHECKING:
@@ -56,8 +58,9 @@ def write_bulk(
 ) -> list[str]:
     """Write all groups; return the stored ids in the order given.
 
-    An item that the server pushes back (429, 503) is sent again alone, with jittered backoff. A group whose request
-    fails as a whole counts as failed, and the groups after it are still tried.
+    An item that the server pushes back (429, 503, or the write block that a roll has for a moment) is sent again alone,
+    with jittered backoff. A group whose request fails as a whole counts as failed, and the groups after it are still
+    tried.
 
     Raises:
         PartialWriteError: names the stored ids, and the failed ones with the reason.
@@ -95,7 +98,8 @@ def _write_group(
     outcome: dict[int, str | None] = {}
     pending = list(range(len(group)))
     state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
-    for _ in range(max_tries):
+    tries, blocked_since = 0, None
+    while pending:
         answer = client.request(
             "POST",
             path_of(alias, "_bulk"),
@@ -103,17 +107,27 @@ def _write_group(
             params={"refresh": refresh, "require_alias": "true"},
             body=b"".join(group[position].data for position in pending),
         )
-        again = []
+        again, is_blocked = [], False
         for position, item in zip(pending, answer["items"], strict=True):
             (result,) = item.values()
             outcome[position] = None if result["status"] < _ERROR_STATUS else _reason(result)
-            if result["status"] in RETRIABLE_STATUS:
+            item_blocked = is_write_block(result)
+            is_blocked = is_blocked or item_blocked
+            if item_blocked or result["status"] in RETRIABLE_STATUS:
                 again.append(position)
         pending = again
+        if is_blocked:
+            blocked_since = blocked_since or time.monotonic()
+            if time.monotonic() - blocked_since >= failures.BLOCK_SECONDS:
+                break
+        else:
+            tries += 1
+            if tries >= max_tries:
+                break
         if not pending:
             break
-        time.sleep(waits(state))
-        state.attempt_number += 1
+        time.sleep(random.uniform(*BLOCK_WAIT) if is_blocked else waits(state))  # noqa: S311 - jitter
+        state.attempt_number += not is_blocked
     stored = [line.id for position, line in enumerate(group) if outcome[position] is None]
     failed = {line.id: reason for position, line in enumerate(group) if (reason := outcome[position]) is not None}
     return stored, failed

@@ -11,7 +11,15 @@ from mem_opensearch.client.failures import from_status
 from mem_opensearch.client.opensearch import encode_lines, path_of
 from mem_opensearch.config import LOCAL, StoreConfig
 from mem_opensearch.errors import ConfigError, IndexStateError, PartialWriteError
-from mem_opensearch.index import META_KEY, WantedIndex, ensure_index, find_index, read_spec, template_name
+from mem_opensearch.index import (
+    META_KEY,
+    WantedIndex,
+    ensure_index,
+    find_index,
+    list_generations,
+    read_spec,
+    template_name,
+)
 from mem_opensearch.store.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -152,11 +160,9 @@ class Collection:
     def delete_col(self) -> None:
         """Delete the collection with everything in it, and its template; a missing one is no error."""
         with self._lock:
-            found = read_spec(self.client, self.collection_name)
-            if found is not None:
-                indices = self.client.request("GET", path_of("_alias", self.collection_name))
-                for index in indices:
-                    self.client.request("DELETE", path_of(index), accept=(_NOT_FOUND,))
+            read_spec(self.client, self.collection_name)  # refuses an index that this package did not make
+            for generation in list_generations(self.client, self.collection_name).every:
+                self.client.request("DELETE", path_of(generation.name), accept=(_NOT_FOUND,))
             template = template_name(self.collection_name)
             self.client.request("DELETE", path_of("_index_template", template), accept=(_NOT_FOUND,))
             self._spec = None

@@ -1,0 +1,117 @@
+"""Write a collection to a file of JSON lines, as it is at one point in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mem_opensearch.client.opensearch import encode_lines, path_of
+from mem_opensearch.errors import IndexStateError
+from mem_opensearch.index import read_spec
+from mem_opensearch.transfer.lines import open_to_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mem_opensearch.client import SearchClient
+    from mem_opensearch.store import OpenSearchVectorStore
+
+KEEP_ALIVE = "5m"  # between two pages, not for the whole export
+PAGE_NUMBERS, PAGE_MOST = 250_000, 1000
+"""Numbers of all vectors of a page, and rows of a page: some megabytes of JSON, whatever the dimension."""
+_NOT_FOUND = 404
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What was exported.
+
+    Attributes:
+        collection: the collection.
+        file: where it went, ``-`` for standard output.
+        rows: how many rows.
+        dims: length of their vectors.
+    """
+
+    collection: str
+    file: str
+    rows: int
+    dims: int
+
+
+def export_collection(
+    store: OpenSearchVectorStore, file: str, *, progress: Callable[[str, int, int], None] | None = None
+) -> ExportReport:
+    """Write all rows of the store's collection to `file`, one ``{"id", "payload", "vector"}`` a line, by id.
+
+    What is written to the collection meanwhile is not in it, so it is the state of one moment. Memory use does not grow
+    with the number of rows.
+
+    Args:
+        store: names the server and the collection; its dimension does not matter.
+        file: ``.gz`` is compressed, ``-`` is standard output. The file appears when it is whole.
+        progress: told the stage, and how many of how many rows are written.
+
+    Raises:
+        IndexStateError: there is no such collection.
+        ConfigError: the file can't be written.
+    """
+    client, name = store.client, store.collection_name
+    found = read_spec(client, name)
+    if found is None:
+        raise IndexStateError(f"there is no collection '{name}' to export; list those that are with store.list_cols()")
+    dims = found[0].dims
+    client.request("POST", path_of(name, "_refresh"))
+    total = client.request("POST", path_of(name, "_count"))["count"]
+    written = 0
+    with open_to_write(file) as out:
+        for page in _pages(client, name, dims):
+            out.write(encode_lines(page))
+            written += len(page)
+            if progress is not None:
+                progress("exporting", written, total)
+    return ExportReport(collection=name, file=file, rows=written, dims=dims)
+
+
+def export_rows(store: OpenSearchVectorStore) -> Iterator[dict[str, Any]]:
+    """Yield every row as ``{"id", "payload", "vector"}``, by id, as all were when the first one was asked for.
+
+    Raises:
+        IndexStateError: there is no such collection.
+    """
+    found = read_spec(store.client, store.collection_name)
+    if found is None:
+        raise IndexStateError(f"there is no collection '{store.collection_name}' to export")
+    store.client.request("POST", path_of(store.collection_name, "_refresh"))
+    for page in _pages(store.client, store.collection_name, found[0].dims):
+        yield from page
+
+
+def _pages(client: SearchClient, name: str, dims: int) -> Iterator[list[dict[str, Any]]]:
+    opened = client.request("POST", path_of(name, "_search", "point_in_time"), params={"keep_alive": KEEP_ALIVE})
+    pit = opened["pit_id"]
+    size = max(1, min(PAGE_MOST, PAGE_NUMBERS // dims))
+    body: dict[str, Any] = {
+        "size": size,
+        "pit": {"id": pit, "keep_alive": KEEP_ALIVE},
+        "sort": [{"id": "asc"}],
+        "_source": ["payload", "vector"],
+        "track_total_hits": False,
+    }
+    try:
+        while True:
+            hits = client.request("POST", "/_search", body=body)["hits"]["hits"]
+            if hits:
+                yield [
+                    {
+                        "id": hit["_id"],
+                        "payload": hit["_source"].get("payload") or {},
+                        "vector": hit["_source"]["vector"],
+                    }
+                    for hit in hits
+                ]
+            if len(hits) < size:
+                return
+            body["search_after"] = hits[-1]["sort"]
+    finally:
+        client.request("DELETE", "/_search/point_in_time", body={"pit_id": [pit]}, accept=(_NOT_FOUND,))
