@@ -265,6 +265,7 @@ def test_of_two_at_once_the_second_is_refused(make_store, wanted):
             with pytest.raises(IndexStateError, match="another process is rolling into '.*-000002' now") as caught:
                 roll_index(other.client, wanted)
             second.append(caught.value)
+            assert [name for name in other.list_cols() if store.collection_name in name] == [store.collection_name]
 
     assert roll_index(store.client, wanted, progress=meanwhile).rows == 500
     assert len(second) == 1
