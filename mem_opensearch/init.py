@@ -26,7 +26,7 @@ def init(
     url: Annotated[str | None, typer.Option(help='Server URL, or "local". Default: MEM_OPENSEARCH_URL.')] = None,
     collection: Annotated[str | None, typer.Option(help="Name of the collection. Default: mem0.")] = None,
     dims: Annotated[int | None, typer.Option(help="Length of the vectors. Default: 1536.")] = None,
-    analyzer: Annotated[str | None, typer.Option(help="auto, ik, smartcn or bigram. Default: auto.")] = None,
+    analyzer: Annotated[str | None, typer.Option(help="auto, ik, smartcn, jieba or bigram. Default: auto.")] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit 1 if something is not as wanted.")
     ] = False,

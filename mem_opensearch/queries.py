@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch.profiles import TEXT_FIELD
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mem_opensearch.models import Clause
+    from mem_opensearch.profiles import WordField
 
 PAYLOAD_ONLY = ["payload"]
 """What a read returns of the source: never the vector, which is most of a document's bytes."""
@@ -51,27 +54,36 @@ def vector_search(vector: Any, *, k: int, filters: Sequence[Clause]) -> dict[str
     return {"size": k, "query": knn_clause(vector, k=k, filters=filters), "_source": PAYLOAD_ONLY}
 
 
-def keyword_clauses(query: str, *, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:
-    """Return one clause per analysed field, each under the field's name.
+def keyword_clauses(query: str, *, words: WordField, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:
+    """Return one clause per analysed field, each under the field's name; the index's profile makes the one for words.
 
     Terms are joined by OR: every further term that matches adds to the score, and none is required. Of a text longer
     than `MAX_QUERY` the beginning is used.
     """
     text = query[:MAX_QUERY]
     return [
-        {"match": {field: {"query": text, "boost": boost, "_name": field}}} for field, boost in boosts.items() if boost
+        words.clause(text, boost=boost)
+        if field == TEXT_FIELD
+        else {"match": {field: {"query": text, "boost": boost, "_name": field}}}
+        for field, boost in boosts.items()
+        if boost
     ]
 
 
 def keyword_search(
-    query: str, *, size: int, filters: Sequence[Clause], boosts: Mapping[str, float] = FIELD_BOOSTS
+    query: str,
+    *,
+    size: int,
+    filters: Sequence[Clause],
+    words: WordField,
+    boosts: Mapping[str, float] = FIELD_BOOSTS,
 ) -> dict[str, Any]:
     """Return the body of a search by words; hits are ordered by BM25 summed over the fields."""
     return {
         "size": size,
         "query": {
             "bool": {
-                "should": keyword_clauses(query, boosts=boosts),
+                "should": keyword_clauses(query, words=words, boosts=boosts),
                 "minimum_should_match": 1,
                 "filter": list(filters),
             }

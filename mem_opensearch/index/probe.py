@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.models import NATIVE_ATTRIBUTE, KnnEngine, Profile, ServerFacts
+from mem_opensearch.profiles import word_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mem_opensearch.client import SearchClient
 
-_PROBES: dict[Profile, str] = {"ik": "ik_max_word", "smartcn": "smartcn_tokenizer"}  # best first
+_PLUGIN_PROFILES: tuple[Profile, ...] = ("ik", "smartcn")  # best first
+_OTHER_PROFILES: tuple[Profile, ...] = ("jieba", "bigram")  # these need nothing of the server
 
 
 def probe_server(client: SearchClient) -> ServerFacts:
@@ -37,7 +39,10 @@ def probe_server(client: SearchClient) -> ServerFacts:
         version=_version_of(str(version.get("number", "0"))),
         data_nodes=max(1, sum("data" in node.get("roles", ["data"]) for node in nodes.values())),
         engines=engines,
-        profiles=(*[name for name, tokenizer in _PROBES.items() if _has_tokenizer(client, tokenizer)], "bigram"),
+        profiles=(
+            *[name for name in _PLUGIN_PROFILES if _has_tokenizer(client, word_field(name).tokenizer)],
+            *_OTHER_PROFILES,
+        ),
     )
 
 

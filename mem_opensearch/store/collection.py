@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,16 +11,21 @@ from mem_opensearch.client import SearchClient, open_client
 from mem_opensearch.client.failures import from_status
 from mem_opensearch.client.opensearch import encode_lines, path_of
 from mem_opensearch.config import LOCAL, StoreConfig
-from mem_opensearch.errors import ConfigError, IndexStateError, PartialWriteError
+from mem_opensearch.errors import BackendError, ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import META_KEY, WantedIndex, ensure_index, find_index, read_spec, template_name
+from mem_opensearch.index.dictionary import dictionary_difference, refuse_other_dictionary
+from mem_opensearch.profiles import WordField, word_field
 from mem_opensearch.store.visibility import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from mem_opensearch.models import IndexSpec
 
 _NOT_FOUND = 404
+_BAD_REQUEST = 400
+_logger = logging.getLogger("mem_opensearch.store")
 
 
 class Collection:
@@ -39,6 +45,7 @@ class Collection:
         self.config = config or StoreConfig.build(**options)
         self.collection_name = self.config.collection_name
         self.embedding_model_dims = self.config.embedding_model_dims
+        self._wanted = WantedIndex.of(self.config)
         self._lock = threading.RLock()
         self._client: SearchClient | None = None
         self._spec: IndexSpec | None = None
@@ -66,7 +73,20 @@ class Collection:
             return self.config.urls
         from mem_opensearch.node import attach_or_start
 
-        return [attach_or_start(version=self.config.node_version, data=self.config.node_data)]
+        return [
+            attach_or_start(
+                version=self.config.node_version, data=self.config.node_data, dictionary=self._dictionary_file()
+            )
+        ]
+
+    def _dictionary_file(self) -> str | Path | None:
+        """Return the file that a local node is given: the user's own, or one with the words of a list."""
+        given = self.config.dictionary
+        if self._wanted.dictionary is None or not isinstance(given, list):
+            return None if isinstance(given, list) else given
+        from mem_opensearch.node.dictionary import keep_words
+
+        return keep_words(self._wanted.dictionary)
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -104,15 +124,29 @@ class Collection:
         """Make or check the index once in this object's life."""
         with self._lock:
             if self._spec is None:
-                self._spec = ensure_index(self.client, WantedIndex.of(self.config))
+                self._spec = ensure_index(self.client, self._wanted)
+            refuse_other_dictionary(self._spec, self._wanted.dictionary)  # a read may have found the index first
             return self._spec
 
     def _is_there(self) -> bool:
         """Whether the index exists and is as wanted; a read makes no index."""
         with self._lock:
             if self._spec is None:
-                self._spec = find_index(self.client, WantedIndex.of(self.config))
+                self._spec = find_index(self.client, self._wanted)
+                if self._spec is not None and (changed := dictionary_difference(self._spec, self._wanted.dictionary)):
+                    _logger.warning("some words may not be found: %s", changed)
             return self._spec is not None
+
+    def _words_to_write(self) -> WordField:
+        """Make or check the index; return how its words are made."""
+        return word_field(self._ensure().profile, self._wanted.dictionary)
+
+    def _words_to_find(self) -> WordField | None:
+        """Return how the words of the index are made, or None when there is no index."""
+        with self._lock:
+            if not self._is_there() or self._spec is None:
+                return None
+            return word_field(self._spec.profile, self._wanted.dictionary)
 
     def list_cols(self) -> list[str]:
         """Return the names of all collections on the server that this package made, sorted."""
@@ -198,4 +232,8 @@ class Collection:
             yield
         except (IndexStateError, PartialWriteError):
             self._spec = None
+            raise
+        except BackendError as error:
+            if error.status == _BAD_REQUEST:  # such as a field that an index of another profile has and this one lacks
+                self._spec = None
             raise

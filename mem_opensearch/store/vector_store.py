@@ -77,9 +77,10 @@ class OpenSearchVectorStore(Collection):
             self._check_vector(vector, owner=f"{kind} '{row_id}'")
             rows.append((row_id, documents.build_row(payload, kind=kind, row_id=row_id) | {"vector": vector}))
         if rows:
-            self._ensure()
+            words = self._words_to_write()
+            analysed = [(row_id, row | words.row(row["text"])) for row_id, row in rows]
             groups = bulk.chunks(
-                bulk.to_lines(rows), max_bytes=self.config.bulk_max_bytes, max_items=self.config.bulk_max_items
+                bulk.to_lines(analysed), max_bytes=self.config.bulk_max_bytes, max_items=self.config.bulk_max_items
             )
             with self._watching(), self._visibility.writing() as refresh:
                 bulk.write_bulk(
@@ -105,8 +106,8 @@ class OpenSearchVectorStore(Collection):
         if vector is not None:
             self._check_vector(vector, owner=f"'{vector_id}'")
             row["vector"] = vector
-        body = bodies.replacement(row) if payload is not None else {"doc": row}
-        self._ensure()
+        words = self._words_to_write()
+        body = bodies.replacement(row | words.row(row["text"])) if payload is not None else {"doc": row}
         with self._watching(), self._visibility.writing() as refresh:
             answer = self.client.request(
                 "POST",
@@ -202,7 +203,7 @@ class OpenSearchVectorStore(Collection):
         """Return the rows that share words, word parts or identifiers with the query, best first.
 
         Args:
-            query: the text to look for; analysed by the server as the stored text was.
+            query: the text to look for; analysed as the stored text was.
             top_k: most rows to return, 1 to 10,000.
             filters: which rows may be returned, see `filters`.
 
@@ -211,9 +212,9 @@ class OpenSearchVectorStore(Collection):
         """
         _check_top_k(top_k)
         clauses = compile_filter(filters)
-        if not query.strip():
+        if not query.strip() or (words := self._words_to_find()) is None:
             return []
-        (hits,) = self._search_all([bodies.keyword_search(query, size=top_k, filters=clauses)])
+        (hits,) = self._search_all([bodies.keyword_search(query, size=top_k, filters=clauses, words=words)])
         return [hit_from(hit["_source"], hit["_id"], hit["_score"]) for hit in hits]
 
     def list(self, filters: Mapping[str, Any] | None = None, top_k: int | None = None) -> ManyHits:

@@ -1,5 +1,15 @@
-"""Text as both sides of the wire see it: one fold for the server, for Python and for keys."""
+"""Text as both sides of the wire see it: one fold for the server, for Python and for keys, and the client's words."""
 
+from mem_opensearch.text.dictionary import UserDictionary, load_dictionary
 from mem_opensearch.text.fold import fold, fold_rules, fold_version
+from mem_opensearch.text.segment import segmentation_fingerprint, segmenter
 
-__all__ = ["fold", "fold_rules", "fold_version"]
+__all__ = [
+    "UserDictionary",
+    "fold",
+    "fold_rules",
+    "fold_version",
+    "load_dictionary",
+    "segmentation_fingerprint",
+    "segmenter",
+]
