@@ -1,5 +1,6 @@
 """The indices: what they are named, how they are made, and whether they are as they should be."""
 
+from mem_opensearch.index.analyze import FieldTokens, TextAnalysis, analyse_text
 from mem_opensearch.index.bootstrap import (
     Plan,
     WantedIndex,
@@ -16,8 +17,11 @@ from mem_opensearch.index.templates import META_KEY, render_templates
 __all__ = [
     "META_KEY",
     "SCHEMA",
+    "FieldTokens",
     "Plan",
+    "TextAnalysis",
     "WantedIndex",
+    "analyse_text",
     "apply_plan",
     "ensure_index",
     "find_index",
