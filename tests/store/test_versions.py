@@ -9,11 +9,11 @@ import uuid
 
 import pytest
 
-from mem_opensearch import LocalNode, OpenSearchVectorStore
-from mem_opensearch.errors import ConfigError, JavaError
+from mem_opensearch import OpenSearchVectorStore
+from mem_opensearch.errors import ConfigError
 from mem_opensearch.index import probe_server
 
-PROFILES = ("ik", "smartcn", "bigram")
+PROFILES = ("ik", "smartcn", "jieba", "bigram")
 TEXTS = [
     "打印机的专案代号是PX-441",
     "打印機的專案代號是ＰＸ－４１４",
@@ -25,16 +25,8 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module", params=["3.6.0", "2.19.1"])
-def node_url(request):
-    node = LocalNode(version=request.param, analysis=("ik", "smartcn"))
-    try:
-        node.start()
-    except JavaError as error:
-        if request.param != "2.19.1":
-            raise
-        pytest.skip(f"OpenSearch 2.19 needs a Java 17 to 21, and none is here: {error}")
-    yield node.url
-    node.stop()
+def node_url(request, node_of):
+    return node_of(request.param)
 
 
 @pytest.fixture
