@@ -13,6 +13,7 @@ from mem_opensearch.index.dictionary import (
     refuse_other_dictionary,
     unknown_sentence,
     unknown_words,
+    useless_dictionary,
 )
 from mem_opensearch.index.names import SCHEMA, index_name, template_name
 from mem_opensearch.index.probe import probe_server
@@ -242,6 +243,8 @@ def _differences(spec: IndexSpec, wanted: WantedIndex) -> list[str]:
             f"index '{name}' uses the kNN engine '{spec.engine}', the configuration says '{wanted.engine}'; "
             f"set knn_engine={spec.engine} or auto"
         )
+    if useless := useless_dictionary(spec, wanted.dictionary):
+        found.append(useless)
     return found
 
 

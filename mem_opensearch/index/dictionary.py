@@ -9,6 +9,8 @@ With the profile `jieba` the words are made where the writer and the reader run,
 
 With `ik` the server makes the words on both sides. A changed dictionary then counts for texts that are stored from
 then on; it is reported by ``init --check`` where the configuration names a dictionary, and stops nobody.
+
+A dictionary for an index whose profile has no use for one is refused like any option without effect.
 """
 
 from __future__ import annotations
@@ -30,20 +32,26 @@ _NAMED = 5  # words that a message names
 
 def dictionary_difference(spec: IndexSpec, dictionary: UserDictionary | None) -> str | None:
     """Return a sentence if the index's words come from other dictionaries than the configuration's, else None."""
-    if not takes_dictionary(spec.profile):
-        if dictionary is None:
-            return None
-        return (
-            f"index '{spec.collection}' is analysed by '{spec.profile}', where a dictionary has no effect; leave "
-            "dictionary out, or make the index with analyzer=jieba"
-        )
     words = word_field(spec.profile, dictionary)
-    if words.fingerprint == spec.dictionary or (dictionary is None and not words.client_side):
+    if not takes_dictionary(spec.profile) or words.fingerprint == spec.dictionary:
+        return None
+    if dictionary is None and not words.client_side:
         return None
     return (
         f"index '{spec.collection}' was made with another dictionary (fingerprint {spec.dictionary or 'none'}, the "
         f"configuration's is {words.fingerprint}); give the dictionary that it was made with, or analyse its texts "
         f"anew with: python -m mem_opensearch.init --roll --collection {spec.collection}"
+    )
+
+
+def useless_dictionary(spec: IndexSpec, dictionary: UserDictionary | None) -> str | None:
+    """Return a sentence if the index's profile can't use the user's words, else None."""
+    if dictionary is None or takes_dictionary(spec.profile):
+        return None
+    return (
+        f"index '{spec.collection}' is analysed by '{spec.profile}', where a dictionary has no effect; leave "
+        "dictionary out, or analyse the texts anew with: python -m mem_opensearch.init --roll --analyzer jieba "
+        f"--collection {spec.collection}"
     )
 
 

@@ -32,6 +32,9 @@ _RUNS = re.compile(
 )
 
 
+_PARTS = re.compile(r"\d+|[^\W\d_]+")
+
+
 class Segmenter:
     """Words of a text, by jieba's dictionary and the user's.
 
@@ -50,21 +53,27 @@ class Segmenter:
         self._mixed: dict[str, list[str]] = {}
 
     def segment(self, text: str) -> list[str]:
-        """Return the words in their order, in lower case; of a long word also the shorter ones inside it.
+        """Return the words in their order, in lower case.
+
+        Of a long word also the shorter ones inside it are given, of an identifier its parts: without them, one query
+        in 35 of keyword_zh lost its first place.
 
         >>> Segmenter().segment("印表機的專案代號是ＰＸ－４４１")
-        ['印表机', '的', '专案', '代号', '是', 'px-441']
+        ['印表', '印表机', '的', '专案', '代号', '是', 'px-441', 'px', '441']
         """
         tokenizer = self._tokenizer()
         folded = fold(text).lower()
         words: list[str] = []
         for run in _RUNS.finditer(folded):
             if run.lastgroup == "han":
-                # Without the hidden Markov model: it makes words of unknown characters by what stands around them,
-                # so the same name can be cut one way in the memory and another way in the question.
+                # Without the hidden Markov model: it makes words of unknown characters by what stands around them, so
+                # the same name can be cut one way in the memory and another way in the question. Measured, it found
+                # nothing more (MRR@10 on CMRC 0.984 with it, 0.986 without).
                 words += tokenizer.cut_for_search(run.group(), HMM=False)
-            else:
-                words.append(run.group())
+                continue
+            words.append(run.group())
+            if run.lastgroup == "code" and len(parts := _PARTS.findall(run.group())) > 1:
+                words += parts
         words += self._mixed_words(folded)
         return words
 

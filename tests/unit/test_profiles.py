@@ -1,0 +1,49 @@
+"""A profile's mapping, rows and query are about the same field."""
+
+import pytest
+
+from mem_opensearch.index import render_templates
+from mem_opensearch.models import PROFILES, IndexSpec
+from mem_opensearch.profiles import word_field
+from mem_opensearch.queries import FIELD_BOOSTS, keyword_clauses
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_mapping_row_and_query_agree(profile):
+    words = word_field(profile)
+    component = render_templates(IndexSpec("c", "memory", 4, profile, "lucene")).component["template"]
+    properties = component["mappings"]["properties"]
+    mapped = properties[words.field]
+    assert mapped["analyzer"] == "words"
+    assert mapped.get("index", True)
+    assert component["settings"]["analysis"]["tokenizer"]["words"]["type"] == words.tokenizer
+    row = words.row("專案代號")
+    assert row["text"] == "專案代號"  # the other fields and a later move to another profile need it
+    assert set(row) <= set(properties)
+    (clause,) = [clause for clause in keyword_clauses("專案代號", words=words) if words.field in clause["match"]]
+    match = clause["match"][words.field]
+    assert match == {"query": row[words.field], "boost": FIELD_BOOSTS["text"], "_name": "text"}
+
+
+def test_the_other_fields_are_the_same_in_every_profile():
+    found = []
+    for profile in PROFILES:
+        component = render_templates(IndexSpec("c", "memory", 4, profile, "lucene")).component["template"]
+        analyzers = component["settings"]["analysis"]["analyzer"]
+        found.append((component["mappings"]["properties"]["text"]["fields"], {**analyzers, "words": None}))
+    assert all(each == found[0] for each in found)
+
+
+def test_words_of_the_client_are_cut_alike_on_both_sides():
+    words = word_field("jieba")
+    assert words.row("台北的专案")["words"] == words.row("臺北的專案")["words"] == "台北 的 专案"
+    assert words.clause("臺北的專案", boost=2)["match"]["words"]["query"] == "台北 的 专案"
+
+
+def test_meta_remembers_dictionaries_only_where_there_are_some():
+    def meta(profile, dictionary=None):
+        spec = IndexSpec("c", "memory", 4, profile, "lucene", dictionary=dictionary)
+        return render_templates(spec).index["template"]["mappings"]["_meta"]["mem_opensearch"]
+
+    assert "dictionary" not in meta("ik")
+    assert meta("jieba", "abc")["dictionary"] == "abc"
