@@ -171,6 +171,20 @@ def word_field(profile: Profile, dictionary: UserDictionary | None = None) -> Wo
     return ServerWords("standard", ("lowercase", "cjk_bigram"))
 
 
+def rewrite_words(row: Mapping[str, Any], words: WordField) -> dict[str, Any]:
+    """Return a stored row with its words made anew, for an index of another profile or dictionary.
+
+    Args:
+        row: the row's source, of whatever profile; the vector and all other fields stay.
+        words: the profile that the row is to be stored under.
+
+    >>> rewrite_words({"id": "m1", "text": "臺北", "words": "old"}, word_field("bigram"))
+    {'id': 'm1', 'text': '臺北'}
+    """
+    kept = {name: value for name, value in row.items() if name != SEGMENTED_FIELD}
+    return kept | words.row(row.get(TEXT_FIELD) or "")
+
+
 def takes_dictionary(profile: Profile) -> bool:
     """Whether the user's words have an effect in a profile."""
     return profile in {"ik", "jieba"}

@@ -11,6 +11,7 @@ from mem_opensearch.index.dictionary import (
     dictionary_difference,
     fit_to_dictionary,
     refuse_other_dictionary,
+    refuse_useless_dictionary,
     unknown_sentence,
     unknown_words,
     useless_dictionary,
@@ -102,7 +103,7 @@ def ensure_index(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
     """
     spec = find_index(client, wanted)
     if spec is None:
-        _create(client, _choose(client, wanted, probe_server(client)))
+        _create(client, _choose(wanted, fit_to_dictionary(client, probe_server(client), wanted)))
         spec = find_index(client, wanted)  # what the server made, not what we think we sent
     if spec is not None:
         refuse_other_dictionary(spec, wanted.dictionary)
@@ -139,7 +140,8 @@ def plan_index(client: SearchClient, wanted: WantedIndex) -> Plan:
     found = read_spec(client, wanted.collection)
     if found is None:
         facts = probe_server(client)
-        return Plan(spec=_choose(client, wanted, facts), exists=False, facts=facts)
+        spec = _choose(wanted, fit_to_dictionary(client, facts, wanted))
+        return Plan(spec=spec, exists=False, facts=facts)
     spec, wrong = found
     differences = [*wrong, *_differences(spec, wanted)]
     if changed := dictionary_difference(spec, wanted.dictionary):
@@ -248,9 +250,9 @@ def _differences(spec: IndexSpec, wanted: WantedIndex) -> list[str]:
     return found
 
 
-def _choose(client: SearchClient, wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
+def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
     """Return the best index that the server can hold within what is wanted."""
-    facts = fit_to_dictionary(client, facts, profile=wanted.profile, dictionary=wanted.dictionary)
+    refuse_useless_dictionary(wanted)
     if wanted.profile is not None and wanted.profile not in facts.profiles:
         raise ConfigError(
             f"analyzer '{wanted.profile}' is not installed on the server, which has: {', '.join(facts.profiles)}; "

@@ -23,7 +23,8 @@ from mem_opensearch.profiles import takes_dictionary, word_field
 
 if TYPE_CHECKING:
     from mem_opensearch.client import SearchClient
-    from mem_opensearch.models import IndexSpec, Profile, ServerFacts
+    from mem_opensearch.index.bootstrap import WantedIndex
+    from mem_opensearch.models import IndexSpec, ServerFacts
     from mem_opensearch.text import UserDictionary
 
 _BATCH = 200  # words of one `_analyze`, which gives 10,000 tokens at most
@@ -87,27 +88,30 @@ def unknown_sentence(unknown: list[str]) -> str:
     )
 
 
-def fit_to_dictionary(
-    client: SearchClient, facts: ServerFacts, *, profile: Profile | None, dictionary: UserDictionary | None
-) -> ServerFacts:
-    """Return the facts with those profiles only that know the user's words.
+def refuse_useless_dictionary(wanted: WantedIndex) -> None:
+    """Refuse the user's words for a profile that can't use them.
 
-    Args:
-        client: the server.
-        facts: what it can do.
-        profile: the profile asked for, or None for the best.
-        dictionary: the user's words; without any, all profiles stay.
+    Raises:
+        ConfigError: says which can.
+    """
+    if wanted.dictionary is not None and wanted.profile is not None and not takes_dictionary(wanted.profile):
+        raise ConfigError(
+            f"a dictionary has no effect with analyzer '{wanted.profile}'; leave it out, or use ik or jieba"
+        )
+
+
+def fit_to_dictionary(client: SearchClient, facts: ServerFacts, wanted: WantedIndex) -> ServerFacts:
+    """Return the facts with those profiles only that know the user's words; without any words, all stay.
 
     Raises:
         ConfigError: the profile asked for does not know them.
     """
-    if dictionary is None:
+    refuse_useless_dictionary(wanted)
+    if wanted.dictionary is None:
         return facts
-    if profile is not None and not takes_dictionary(profile):
-        raise ConfigError(f"a dictionary has no effect with analyzer '{profile}'; leave it out, or use ik or jieba")
     usable = [name for name in facts.profiles if takes_dictionary(name)]
-    if "ik" in usable and profile in {None, "ik"} and (unknown := unknown_words(client, dictionary)):
-        if profile == "ik":
+    if "ik" in usable and wanted.profile in {None, "ik"} and (unknown := unknown_words(client, wanted.dictionary)):
+        if wanted.profile == "ik":
             raise ConfigError(unknown_sentence(unknown))
         usable.remove("ik")
     return replace(facts, profiles=tuple(usable))

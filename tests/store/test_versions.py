@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 
-from mem_opensearch import OpenSearchVectorStore
+from mem_opensearch import LocalNode, OpenSearchVectorStore
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.index import probe_server
 
@@ -79,6 +79,16 @@ def test_the_main_job(make, profile):
     assert store.get("m0").payload == {"data": "新的内容", "user_id": "u1"}
     assert store.search("", [1, 0, 0, 0], top_k=1, filters=mine)[0].score == pytest.approx(1.0, abs=1e-5)
     assert [hit.id for hit in store.list(filters=mine | {"n": {"gte": 4}})[0]] == ["m4", "m5"]
+
+
+def test_a_server_without_plugins_has_words_too():
+    with LocalNode(analysis=(), heap="384m") as node:
+        store = OpenSearchVectorStore(url=node.url, collection_name="c", embedding_model_dims=4)
+        assert probe_server(store.client).profiles == ("jieba", "bigram")
+        store.insert([[1, 0, 0, 0]] * len(TEXTS), [{"data": text} for text in TEXTS])
+        assert store.col_info()["analyzer"] == "jieba"
+        assert store.keyword_search("打印机专案代号px414")[0].payload["data"] == TEXTS[1]
+        store.close()
 
 
 def test_through_mem0(node_url, tmp_path):

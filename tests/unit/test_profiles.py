@@ -4,8 +4,9 @@ import pytest
 
 from mem_opensearch.index import render_templates
 from mem_opensearch.models import PROFILES, IndexSpec
-from mem_opensearch.profiles import word_field
+from mem_opensearch.profiles import rewrite_words, word_field
 from mem_opensearch.queries import FIELD_BOOSTS, keyword_clauses
+from mem_opensearch.text import load_dictionary
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -38,6 +39,15 @@ def test_words_of_the_client_are_cut_alike_on_both_sides():
     words = word_field("jieba")
     assert words.row("台北的专案")["words"] == words.row("臺北的專案")["words"] == "台北 的 专案"
     assert words.clause("臺北的專案", boost=2)["match"]["words"]["query"] == "台北 的 专案"
+
+
+def test_a_stored_row_moves_to_any_profile():
+    row = {"id": "m1", "text": "裴若谷在臺北", "vector": [1.0], "payload": {"data": "裴若谷在臺北"}}
+    plain, more = word_field("jieba"), word_field("jieba", load_dictionary(["裴若谷"]))
+    first = rewrite_words(row, plain)
+    assert first == row | {"words": "裴 若 谷 在 台北"}
+    assert rewrite_words(first, more) == row | {"words": "裴若谷 在 台北"}
+    assert rewrite_words(first, word_field("ik")) == row
 
 
 def test_meta_remembers_dictionaries_only_where_there_are_some():
