@@ -27,6 +27,7 @@ def init(
     collection: Annotated[str | None, typer.Option(help="Name of the collection. Default: mem0.")] = None,
     dims: Annotated[int | None, typer.Option(help="Length of the vectors. Default: 1536.")] = None,
     analyzer: Annotated[str | None, typer.Option(help="auto, ik, smartcn, jieba or bigram. Default: auto.")] = None,
+    dictionary: Annotated[str | None, typer.Option(help="UTF-8 file of words, one a line, that stay whole.")] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit 1 if something is not as wanted.")
     ] = False,
@@ -34,7 +35,13 @@ def init(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Create or verify the indices of a collection, one for memories and one for entities."""
-    given = {"url": url, "collection_name": collection, "embedding_model_dims": dims, "analyzer": analyzer}
+    given = {
+        "url": url,
+        "collection_name": collection,
+        "embedding_model_dims": dims,
+        "analyzer": analyzer,
+        "dictionary": dictionary,
+    }
     try:
         config = StoreConfig.build(**{name: value for name, value in given.items() if value is not None})
         store = OpenSearchVectorStore(config)

@@ -66,6 +66,7 @@ class IndexSpec:
         shards: primary shards, >= 1.
         replicas: copies of each shard, >= 0.
         dictionary: fingerprint of the dictionaries that words depend on; None where there are none to know of.
+        index: the index that this was read from; empty for one that is not made yet.
     """
 
     collection: str
@@ -76,6 +77,7 @@ class IndexSpec:
     shards: int = 1
     replicas: int = 0
     dictionary: str | None = None
+    index: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

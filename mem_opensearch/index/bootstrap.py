@@ -218,6 +218,7 @@ def read_spec(client: SearchClient, collection: str) -> tuple[IndexSpec, tuple[s
         profile=meta["profile"],
         engine=meta["engine"],
         dictionary=meta.get("dictionary"),
+        index=name,
     )
     wrong = []
     if meta.get("schema") != SCHEMA:

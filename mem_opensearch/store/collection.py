@@ -15,10 +15,11 @@ from mem_opensearch.errors import BackendError, ConfigError, IndexStateError, Pa
 from mem_opensearch.index import META_KEY, WantedIndex, ensure_index, find_index, read_spec, template_name
 from mem_opensearch.index.dictionary import dictionary_difference, refuse_other_dictionary
 from mem_opensearch.profiles import WordField, word_field
+from mem_opensearch.store.moved import write_words
 from mem_opensearch.store.visibility import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mem_opensearch.models import IndexSpec
@@ -137,16 +138,49 @@ class Collection:
                     _logger.warning("some words may not be found: %s", changed)
             return self._spec is not None
 
-    def _words_to_write(self) -> WordField:
-        """Make or check the index; return how its words are made."""
-        return word_field(self._ensure().profile, self._wanted.dictionary)
-
-    def _words_to_find(self) -> WordField | None:
-        """Return how the words of the index are made, or None when there is no index."""
+    def _found(self) -> IndexSpec | None:
+        """Return how the index is made, or None when there is none."""
         with self._lock:
-            if not self._is_there() or self._spec is None:
-                return None
-            return word_field(self._spec.profile, self._wanted.dictionary)
+            return self._spec if self._is_there() else None
+
+    def _words_of(self, spec: IndexSpec) -> WordField:
+        """Return how the words of an index are made."""
+        return word_field(spec.profile, self._wanted.dictionary)
+
+    def _follow(self, spec: IndexSpec, indices: Iterable[str]) -> IndexSpec | None:
+        """Return how the index is made by now, if the server has named another one than that of `spec`; else None."""
+        if all(index in {"", spec.index} for index in indices):
+            return None
+        with self._lock:
+            if self._spec is not None and self._spec.index == spec.index:
+                self._spec = None
+            return self._found()
+
+    def _write_words_again(
+        self, spec: IndexSpec, landed: Iterable[str], texts: Mapping[str, str], *, refresh: str
+    ) -> None:
+        """Make words anew if rows went to another index than they were made for: the collection has moved meanwhile."""
+        now = self._follow(spec, landed)
+        if now is None or self._words_of(now) == self._words_of(spec):
+            return
+        # With another dictionary than this process's, `_is_there` has warned, and the next write is refused.
+        if self._words_of(now).client_side and self._words_of(now).fingerprint == now.dictionary:
+            write_words(self.client, self.collection_name, texts, words=self._words_of(now), refresh=refresh)
+
+    def _search_words(self, spec: IndexSpec, build: Callable[[WordField], Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Search by words; once more if it turns out that the collection has moved to an index of other words."""
+        words = self._words_of(spec)
+        try:
+            (hits,) = self._search_all([build(words)])
+            now = self._follow(spec, (hit["_index"] for hit in hits))
+            if now is None or self._words_of(now) == words:
+                return hits
+        except BackendError as error:
+            now = self._found() if error.status == _BAD_REQUEST else None
+            if now is None or self._words_of(now) == words:
+                raise  # else it was a search in a field that has no words in the profile there is now
+        (hits,) = self._search_all([build(self._words_of(now))])
+        return hits
 
     def list_cols(self) -> list[str]:
         """Return the names of all collections on the server that this package made, sorted."""

@@ -77,13 +77,13 @@ def test_a_reader_with_another_dictionary_is_warned_once_and_answered(jieba_stor
         other.insert([EAST], [{"data": "别的"}])
 
 
-def test_check_names_the_indices_that_need_new_words(jieba_store, make_store, opensearch_url, tmp_path, monkeypatch):
+def test_check_names_the_indices_that_need_new_words(jieba_store, make_store, opensearch_url, tmp_path):
     name = jieba_store.collection_name
     make_store(collection_name=f"{name}_entities", analyzer="jieba", dictionary=WORDS).create_col()
     path = tmp_path / "words.txt"
     path.write_text("\n".join(WORDS), encoding="utf-8")
-    monkeypatch.setenv("MEM_OPENSEARCH_DICTIONARY", str(path))
     command = ["init", "--url", opensearch_url, "--collection", name, "--dims", "4", "--check", "--json"]
+    command += ["--dictionary", str(path)]
     checked = CliRunner().invoke(app, command)
     assert (checked.exit_code, [each["differences"] for each in json.loads(checked.stdout)]) == (0, [[], []])
     path.write_text("\n".join([*WORDS, "盛怀瑾"]), encoding="utf-8")
