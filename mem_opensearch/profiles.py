@@ -57,8 +57,8 @@ class WordField(Protocol):
     def analysed(self, text: str) -> str:
         """Return the text as the server's analyser of the field has to be given it."""
 
-    def clause(self, query: str, *, boost: float) -> Clause:
-        """Return the clause that looks for the query's words, named `TEXT_FIELD`."""
+    def clause(self, query: str, *, boost: float, name: str = TEXT_FIELD) -> Clause:
+        """Return the clause that looks for the query's words, under the name that a hit says it matched by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ class ServerWords:
         """Return the text as it is."""
         return text
 
-    def clause(self, query: str, *, boost: float) -> Clause:
+    def clause(self, query: str, *, boost: float, name: str = TEXT_FIELD) -> Clause:
         """Return a match in the text."""
-        return _match(TEXT_FIELD, query, boost=boost)
+        return _match(TEXT_FIELD, query, boost=boost, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,8 @@ class ClientWords:
         # The text itself stays in the row, so that words can be made anew and the other fields have their source.
         return {
             TEXT_FIELD: {**text, "analyzer": _ANALYZER, "index": False},
-            SEGMENTED_FIELD: {"type": "text", "analyzer": _ANALYZER},
+            SEGMENTED_FIELD: {name: value for name, value in text.items() if name != "fields"}
+            | {"analyzer": _ANALYZER},
         }
 
     def row(self, text: str) -> dict[str, str]:
@@ -145,13 +146,13 @@ class ClientWords:
         """Return the words of the text, blanks between them."""
         return " ".join(segmenter(self.dictionary).segment(text))
 
-    def clause(self, query: str, *, boost: float) -> Clause:
+    def clause(self, query: str, *, boost: float, name: str = TEXT_FIELD) -> Clause:
         """Return a match in the words."""
-        return _match(SEGMENTED_FIELD, self.analysed(query), boost=boost)
+        return _match(SEGMENTED_FIELD, self.analysed(query), boost=boost, name=name)
 
 
-def _match(field: str, query: str, *, boost: float) -> Clause:
-    return {"match": {field: {"query": query, "boost": boost, "_name": TEXT_FIELD}}}
+def _match(field: str, query: str, *, boost: float, name: str) -> Clause:
+    return {"match": {field: {"query": query, "boost": boost, "_name": name}}}
 
 
 def word_field(profile: Profile, dictionary: UserDictionary | None = None) -> WordField:
