@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.profiles import TEXT_FIELD
+from mem_opensearch.text import regional_variants, without_question_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,14 +17,16 @@ PAYLOAD_ONLY = ["payload"]
 """What a read returns of the source: never the vector, which is most of a document's bytes."""
 
 FIELD_BOOSTS: Mapping[str, float] = {
-    "text": 0.2,
+    "text": 0.25,
     # Bigrams rescue what the word analyser's dictionary lacks: names, numerals with measure words, rare ideographs.
-    "text.bigram": 0.2,
+    "text.bigram": 0.175,
     # Also single characters, which is what its tokenizer makes of Chinese: a weak signal that helps short texts.
-    "text.en": 0.06,
-    # An identifier that matches whole outweighs the words around it.
-    "text.code": 0.4,
-    "text.joined": 1.2,
+    "text.en": 0.125,
+    "text.code": 0.25,
+    # An identifier that matches whole outweighs the words around it. These two are not BM25: each match adds just this
+    # weight. A collection has few identifiers, and BM25 calls what is in one of five rows common.
+    "text.joined": 4.0,
+    "text.mixed": 4.0,
 }
 """Weight of each analysed field in the keyword score.
 
@@ -32,9 +35,34 @@ to [0, 1] by a sigmoid made for the score of one field (midpoint 5): five times 
 the sigmoid would no longer rank. Measured, see docs/architecture.md.
 """
 
+BM25_K1: Mapping[str, float] = {"text": 1.6, "text.bigram": 1.6, "text.en": 1.6, "text.code": 1.2}
+"""k1 of each field that is scored by BM25: those of `index_templates/common.json`, 1.2 where it says nothing."""
+
+
+def boosts_for(*, legacy_bm25: bool) -> Mapping[str, float]:
+    """Return `FIELD_BOOSTS` such that the sum means the same on every server.
+
+    Lucene once multiplied BM25 by k1 + 1, which changes no order within one field; OpenSearch 2 and Elasticsearch still
+    do. Beside fields of constant score it changes the balance: on 2.19, words would outweigh identifiers.
+
+    >>> boosts_for(legacy_bm25=True)["text.joined"] == FIELD_BOOSTS["text.joined"]
+    True
+    """
+    if not legacy_bm25:
+        return FIELD_BOOSTS
+    return {field: boost / (BM25_K1[field] + 1) if field in BM25_K1 else boost for field, boost in FIELD_BOOSTS.items()}
+
+
 MAX_QUERY = 300
 """Characters of a query that the keyword clauses look for: at up to three terms a character over all fields, that stays
 below the 1,024 clauses that a server allows. A question is shorter; a pasted page would be refused whole."""
+
+
+REGIONAL_FIELDS = ("text", "text.bigram")
+REGIONAL_BOOST = 0.5
+"""Weight of the query in the other region's words, against the query as it was asked."""
+MAX_REGIONAL = 100
+"""Characters of a query that is also looked for in the other region's words; a longer one has words enough."""
 
 
 def knn_clause(vector: Any, *, k: int, filters: Sequence[Clause]) -> Clause:  # noqa: ANN401 - list or numpy array
@@ -58,16 +86,24 @@ def keyword_clauses(query: str, *, words: WordField, boosts: Mapping[str, float]
     """Return one clause per analysed field, each under the field's name; the index's profile makes the one for words.
 
     Terms are joined by OR: every further term that matches adds to the score, and none is required. Of a text longer
-    than `MAX_QUERY` the beginning is used.
+    than `MAX_QUERY` the beginning is used, and question words are left out.
     """
-    text = query[:MAX_QUERY]
-    return [
-        words.clause(text, boost=boost)
-        if field == TEXT_FIELD
-        else {"match": {field: {"query": text, "boost": boost, "_name": field}}}
-        for field, boost in boosts.items()
-        if boost
-    ]
+    text = without_question_words(query[:MAX_QUERY])
+    clauses = [_match(field, text, boost, name=field, words=words) for field, boost in boosts.items() if boost]
+    if len(text) <= MAX_REGIONAL:
+        clauses += [
+            _match(field, variant, boosts[field] * REGIONAL_BOOST, name=f"{field}.regional", words=words)
+            for variant in regional_variants(text)
+            for field in REGIONAL_FIELDS
+            if boosts.get(field)
+        ]
+    return clauses
+
+
+def _match(field: str, text: str, boost: float, *, name: str, words: WordField) -> Clause:
+    if field == TEXT_FIELD:
+        return words.clause(text, boost=boost, name=name)
+    return {"match": {field: {"query": text, "boost": boost, "_name": name}}}
 
 
 def keyword_search(

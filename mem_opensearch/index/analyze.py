@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mem_opensearch.models import IndexSpec, Profile
     from mem_opensearch.text import UserDictionary
 
-CODE_FIELDS = ("text.code", "text.joined")
+CODE_FIELDS = ("text.code", "text.joined", "text.mixed")
 _NOT_FOUND = 404
 
 

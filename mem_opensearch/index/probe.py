@@ -46,6 +46,14 @@ def probe_server(client: SearchClient) -> ServerFacts:
     )
 
 
+def has_legacy_bm25(client: SearchClient) -> bool:
+    """Whether the server multiplies BM25 by k1 + 1, see `queries.boosts_for`."""
+    version = client.request("GET", "/", accept=(403, 404)).get("version", {})
+    if version.get("distribution", "elasticsearch" if version else "opensearch") != "opensearch":
+        return True
+    return _version_of(str(version.get("number", "3"))) < (3, 0, 0)
+
+
 def knn_engines(nodes: Mapping[str, Mapping[str, Any]]) -> frozenset[KnnEngine]:
     """Return the kNN engines that are safe on every data node.
 

@@ -14,7 +14,9 @@ from mem_opensearch.config import LOCAL, StoreConfig
 from mem_opensearch.errors import BackendError, ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import META_KEY, WantedIndex, ensure_index, find_index, read_spec, template_name
 from mem_opensearch.index.dictionary import dictionary_difference, refuse_other_dictionary
+from mem_opensearch.index.probe import has_legacy_bm25
 from mem_opensearch.profiles import WordField, word_field
+from mem_opensearch.queries import boosts_for
 from mem_opensearch.store.moved import write_words
 from mem_opensearch.store.visibility import Visibility
 
@@ -50,6 +52,7 @@ class Collection:
         self._lock = threading.RLock()
         self._client: SearchClient | None = None
         self._spec: IndexSpec | None = None
+        self._boosts: Mapping[str, float] | None = None
         server = (
             id(self.config.client) if self.config.client is not None else (*self.config.urls, self.config.url == LOCAL)
         )
@@ -146,6 +149,13 @@ class Collection:
     def _words_of(self, spec: IndexSpec) -> WordField:
         """Return how the words of an index are made."""
         return word_field(spec.profile, self._wanted.dictionary)
+
+    def _field_boosts(self) -> Mapping[str, float]:
+        """Return the weights of the fields; the server is asked once what its BM25 is."""
+        with self._lock:
+            if self._boosts is None:
+                self._boosts = boosts_for(legacy_bm25=has_legacy_bm25(self.client))
+            return self._boosts
 
     def _follow(self, spec: IndexSpec, indices: Iterable[str]) -> IndexSpec | None:
         """Return how the index is made by now, if the server has named another one than that of `spec`; else None."""

@@ -226,8 +226,9 @@ class OpenSearchVectorStore(Collection):
         clauses = compile_filter(filters)
         if not query.strip() or (spec := self._found()) is None:
             return []
+        boosts = self._field_boosts()
         hits = self._search_words(
-            spec, lambda words: bodies.keyword_search(query, size=top_k, filters=clauses, words=words)
+            spec, lambda words: bodies.keyword_search(query, size=top_k, filters=clauses, words=words, boosts=boosts)
         )
         return [hit_from(hit["_source"], hit["_id"], hit["_score"]) for hit in hits]
 

@@ -27,6 +27,8 @@ CODE_STORED = ("打印机型号PX-441", "打印机型号PX441", "打印机型号
 CODE_ASKED = ("PX-441", "px441", "PX 441", "ＰＸ－４４１", "Px441")
 NUMERALS = ("7号楼", "24口", "52周", "李建光", "1号线", "7號樓", "24口交换机")
 
+FILLER = "今天和同事讨论了项目的排期，大家都觉得时间有点紧，但是还是可以完成的。" * 40
+
 # Case -> texts. The first is what its queries have to find above the others.
 CASES = {
     **{
@@ -36,6 +38,15 @@ CASES = {
     "part of a code": ("型号PX-441", "型号PX-414"),
     "code with Han": ("借了祖-10给他", "借了祖-11给他"),
     "lone digit": ("修了自行车 10 次", "买了龙井茶 2 盒"),
+    "Han first": ("公告：夜16 路绕行文星路。", "16 路公交车在长乐街改道。", "快16 路公交车在火车站改道。"),
+    "Han last": ("箱子 CT-20-红 装着线材。", "箱子 CT-20-黑 装着录音机。"),
+    "no hyphens": ("AB-CD-2 仓库里有十七件。", "SKU AC-BD-2 还剩九件。"),
+    "long note": (
+        "我妈妈的生日是三月八号。",
+        "妈妈喜欢养花。",
+        FILLER + "顺便说一句，妈妈上周来过，我们聊了很久，还看了老照片，生日的事情也提到了。" + FILLER,
+    ),
+    "question words": ("护照放在书房的抽屉里", "你说什么？在哪里？怎么了？谁知道？"),
     "rare": ("𠮷野先生开心😂", "吉野先生难过😭"),
     "letter": ("他是A型血", "他是B型血", "他是O型血"),
     **{f"numeral {word}": (f"会议改到{word}了", "会议改到别处了") for word in NUMERALS},
@@ -54,7 +65,12 @@ QUERIES = [
     *[(f"code {number}", query) for number in range(len(CODE_STORED)) for query in CODE_ASKED],
     ("part of a code", "441"),
     ("code with Han", "祖-10"),
-    ("lone digit", "自行車 10"),
+    ("lone digit", "自行車 2"),
+    ("Han first", "夜16路公交车在哪里改道？"),
+    ("Han last", "ＣＴ－２０－紅 裡裝的是什麼？"),
+    ("no hyphens", "ABCD2 还剩多少？"),
+    ("long note", "妈妈的生日是哪天？"),
+    ("question words", "护照放在哪里？"),
     *[("rare", query) for query in ("𠮷", "😂", "𠮷野")],
     ("letter", "A型血"),
     ("letter", "Ａ型血"),
@@ -144,7 +160,7 @@ def test_traditional_text_is_segmented_as_words(tokens, profile):
 
 
 def test_full_width_codes_are_the_half_width_ones(tokens):
-    for field in (None, "text.bigram", "text.en", "text.code", "text.joined"):
+    for field in (None, "text.bigram", "text.en", "text.code", "text.joined", "text.mixed"):
         assert tokens("ＰＸ－４４１", field) == tokens("px-441", field), field
     assert tokens("ＰＸ－４４１", "text.code") == ["px-441", "px", "441"]
     assert tokens("ＰＸ－４４１", "text.joined") == ["px441"]

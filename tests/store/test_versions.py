@@ -55,6 +55,21 @@ def test_the_probe_finds_all_profiles_and_no_native_engine(make):
         make(knn_engine="faiss").create_col()
 
 
+def test_scores_are_the_same_on_every_version(node_of):
+    """Lucene's factor k1 + 1, which OpenSearch 2 has and 3 has not, is taken out."""
+    scores = []
+    for version in ("3.6.0", "2.19.1"):
+        store = OpenSearchVectorStore(
+            url=node_of(version), collection_name=f"v-{uuid.uuid4().hex[:8]}", embedding_model_dims=4, analyzer="jieba"
+        )
+        store.insert([[1, 0, 0, 0]] * len(TEXTS), [{"data": text} for text in TEXTS])
+        hits = [store.keyword_search(query) for query in ("px441 的专案代号", "住在台北", "24口")]
+        scores.append([[(hit.payload["data"], round(hit.score, 4)) for hit in each] for each in hits])
+        store.delete_col()
+        store.close()
+    assert scores[0] == scores[1]
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_main_job(make, profile):
     store = make(analyzer=profile)
