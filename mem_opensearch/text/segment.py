@@ -55,11 +55,10 @@ class Segmenter:
     def segment(self, text: str) -> list[str]:
         """Return the words in their order, in lower case.
 
-        Of a long word also the shorter ones inside it are given, of an identifier its parts: without them, one query
-        in 35 of keyword_zh lost its first place.
+        Of an identifier its parts are given too: without them, one query in 35 of keyword_zh lost its first place.
 
         >>> Segmenter().segment("印表機的專案代號是ＰＸ－４４１")
-        ['印表', '印表机', '的', '专案', '代号', '是', 'px-441', 'px', '441']
+        ['印表机', '的', '专案', '代号', '是', 'px-441', 'px', '441']
         """
         tokenizer = self._tokenizer()
         folded = fold(text).lower()
@@ -68,8 +67,10 @@ class Segmenter:
             if run.lastgroup == "han":
                 # Without the hidden Markov model: it makes words of unknown characters by what stands around them, so
                 # the same name can be cut one way in the memory and another way in the question. Measured, it found
-                # nothing more (MRR@10 on CMRC 0.984 with it, 0.986 without).
-                words += tokenizer.cut_for_search(run.group(), HMM=False)
+                # nothing more (MRR@10 on CMRC 0.984 with it, 0.986 without). And not in search mode, which adds the
+                # pairs and triples inside a word: the bigram field has them already, and counted twice they rank worse
+                # (MRR@10 on MemoryBank 0.660, without them 0.668).
+                words += tokenizer.cut(run.group(), HMM=False)
                 continue
             words.append(run.group())
             if run.lastgroup == "code" and len(parts := _PARTS.findall(run.group())) > 1:

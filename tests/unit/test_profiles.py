@@ -4,7 +4,7 @@ import pytest
 
 from mem_opensearch.index import render_templates
 from mem_opensearch.models import PROFILES, IndexSpec
-from mem_opensearch.profiles import rewrite_words, word_field
+from mem_opensearch.profiles import CLIENT_WEIGHT, rewrite_words, word_field
 from mem_opensearch.queries import FIELD_BOOSTS, keyword_clauses
 from mem_opensearch.text import load_dictionary
 
@@ -24,7 +24,8 @@ def test_mapping_row_and_query_agree(profile):
     asked = [clause["match"] for clause in keyword_clauses("专案代号", words=words)]
     match, *regional = [match[words.field] for match in asked if words.field in match]
     assert {each["_name"] for each in regional} <= {"text.regional"}
-    assert match == {"query": row[words.field], "boost": FIELD_BOOSTS["text"], "_name": "text"}
+    weight = CLIENT_WEIGHT if words.client_side else 1
+    assert match == {"query": row[words.field], "boost": FIELD_BOOSTS["text"] * weight, "_name": "text"}
 
 
 def test_the_other_fields_are_the_same_in_every_profile():
