@@ -76,8 +76,13 @@ class StoreConfig(BaseSettings):
     kind: Literal["memory", "entities"] | None = Field(
         None, description="What the collection holds; by default entities if its name ends in `_entities`."
     )
-    analyzer: Literal["auto", "ik", "smartcn", "bigram"] = Field(
-        "auto", description="Chinese analysis; auto takes the server's best."
+    analyzer: Literal["auto", "ik", "smartcn", "jieba", "bigram"] = Field(
+        "auto", description="Chinese analysis; auto takes the best that the server can do, and jieba on any other."
+    )
+    dictionary: str | list[str] | None = Field(
+        None,
+        description="Names and products that stay whole words: path of a UTF-8 file, one word a line, or the words. "
+        "For the analysers ik (on a server that knows them, as the local node does) and jieba.",
     )
     knn_engine: Literal["auto", "lucene", "faiss"] = Field(
         "auto", description="kNN engine; auto takes one that is safe."
@@ -152,6 +157,8 @@ class StoreConfig(BaseSettings):
             raise ValueError("'port' and 'use_ssl' go with 'host'; write them into 'url' instead")
         if sum(auth is not None for auth in (self.user, self.api_key, self.http_auth)) > 1:
             raise ValueError("'user'/'password', 'api_key' and 'http_auth' exclude each other: give one")
+        if self.dictionary is not None and self.analyzer in {"smartcn", "bigram"}:
+            raise ValueError(f"'dictionary' has no effect with analyzer={self.analyzer}: use ik or jieba")
         if self.client is not None:
             clash = [name for name in _CONNECTION_OPTIONS if name in self.model_fields_set and getattr(self, name)]
             if clash:

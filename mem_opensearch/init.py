@@ -38,7 +38,8 @@ def init(
     url: Annotated[str | None, typer.Option(help='Server URL, or "local". Default: MEM_OPENSEARCH_URL.')] = None,
     collection: Annotated[str | None, typer.Option(help="Name of the collection. Default: mem0.")] = None,
     dims: Annotated[int | None, typer.Option(help="Length of the vectors. Default: 1536.")] = None,
-    analyzer: Annotated[str | None, typer.Option(help="auto, ik, smartcn or bigram. Default: auto.")] = None,
+    analyzer: Annotated[str | None, typer.Option(help="auto, ik, smartcn, jieba or bigram. Default: auto.")] = None,
+    dictionary: Annotated[str | None, typer.Option(help="UTF-8 file of words, one a line, that stay whole.")] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit 1 if something is not as wanted.")
     ] = False,
@@ -50,7 +51,13 @@ def init(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Create, verify or roll the indices of a collection, one for memories and one for entities."""
-    given = {"url": url, "collection_name": collection, "embedding_model_dims": dims, "analyzer": analyzer}
+    given = {
+        "url": url,
+        "collection_name": collection,
+        "embedding_model_dims": dims,
+        "analyzer": analyzer,
+        "dictionary": dictionary,
+    }
     try:
         if (roll or drop_old) and (check or dry_run):
             raise ConfigError("--roll and --drop-old change something, --check and --dry-run don't: give one kind")

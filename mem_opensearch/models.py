@@ -13,8 +13,9 @@ JsonValue = dict[str, Any] | list[Any] | str | int | float | bool | None
 Kind = Literal["memory", "entities"]
 """What a collection holds: memories, or the entities that link them."""
 
-Profile = Literal["ik", "smartcn", "bigram"]
-"""How the server makes words of Chinese text; `bigram` needs no plugin."""
+Profile = Literal["ik", "smartcn", "jieba", "bigram"]
+"""What makes words of Chinese text, best first: a plugin of the server (`ik`, `smartcn`), this process (`jieba`), or
+nothing (`bigram`: pairs of characters)."""
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 
 KnnEngine = Literal["lucene", "faiss"]
@@ -64,6 +65,8 @@ class IndexSpec:
         engine: the kNN engine.
         shards: primary shards, >= 1.
         replicas: copies of each shard, >= 0.
+        dictionary: fingerprint of the dictionaries that words depend on; None where there are none to know of.
+        index: the index that this was read from; empty for one that is not made yet.
     """
 
     collection: str
@@ -73,6 +76,8 @@ class IndexSpec:
     engine: KnnEngine
     shards: int = 1
     replicas: int = 0
+    dictionary: str | None = None
+    index: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

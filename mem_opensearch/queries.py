@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch.profiles import TEXT_FIELD
 from mem_opensearch.text import regional_variants, without_question_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mem_opensearch.models import Clause
+    from mem_opensearch.profiles import WordField
 
 PAYLOAD_ONLY = ["payload"]
 """What a read returns of the source: never the vector, which is most of a document's bytes."""
@@ -32,6 +34,24 @@ The ratios were chosen on the development sets by BM25 alone. Their common size 
 to [0, 1] by a sigmoid made for the score of one field (midpoint 5): five times larger, most hits would map to 1.0 and
 the sigmoid would no longer rank. Measured, see docs/architecture.md.
 """
+
+BM25_K1: Mapping[str, float] = {"text": 1.6, "text.bigram": 1.6, "text.en": 1.6, "text.code": 1.2}
+"""k1 of each field that is scored by BM25: those of `index_templates/common.json`, 1.2 where it says nothing."""
+
+
+def boosts_for(*, legacy_bm25: bool) -> Mapping[str, float]:
+    """Return `FIELD_BOOSTS` such that the sum means the same on every server.
+
+    Lucene once multiplied BM25 by k1 + 1, which changes no order within one field; OpenSearch 2 and Elasticsearch still
+    do. Beside fields of constant score it changes the balance: on 2.19, words would outweigh identifiers.
+
+    >>> boosts_for(legacy_bm25=True)["text.joined"] == FIELD_BOOSTS["text.joined"]
+    True
+    """
+    if not legacy_bm25:
+        return FIELD_BOOSTS
+    return {field: boost / (BM25_K1[field] + 1) if field in BM25_K1 else boost for field, boost in FIELD_BOOSTS.items()}
+
 
 MAX_QUERY = 300
 """Characters of a query that the keyword clauses look for: at up to three terms a character over all fields, that stays
@@ -62,17 +82,17 @@ def vector_search(vector: Any, *, k: int, filters: Sequence[Clause]) -> dict[str
     return {"size": k, "query": knn_clause(vector, k=k, filters=filters), "_source": PAYLOAD_ONLY}
 
 
-def keyword_clauses(query: str, *, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:
-    """Return one clause per analysed field, each under the field's name.
+def keyword_clauses(query: str, *, words: WordField, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:
+    """Return one clause per analysed field, each under the field's name; the index's profile makes the one for words.
 
     Terms are joined by OR: every further term that matches adds to the score, and none is required. Of a text longer
     than `MAX_QUERY` the beginning is used, and question words are left out.
     """
     text = without_question_words(query[:MAX_QUERY])
-    clauses = [_match(field, text, boost, name=field) for field, boost in boosts.items() if boost]
+    clauses = [_match(field, text, boost, name=field, words=words) for field, boost in boosts.items() if boost]
     if len(text) <= MAX_REGIONAL:
         clauses += [
-            _match(field, variant, boosts[field] * REGIONAL_BOOST, name=f"{field}.regional")
+            _match(field, variant, boosts[field] * REGIONAL_BOOST, name=f"{field}.regional", words=words)
             for variant in regional_variants(text)
             for field in REGIONAL_FIELDS
             if boosts.get(field)
@@ -80,19 +100,26 @@ def keyword_clauses(query: str, *, boosts: Mapping[str, float] = FIELD_BOOSTS) -
     return clauses
 
 
-def _match(field: str, text: str, boost: float, *, name: str) -> Clause:
+def _match(field: str, text: str, boost: float, *, name: str, words: WordField) -> Clause:
+    if field == TEXT_FIELD:
+        return words.clause(text, boost=boost, name=name)
     return {"match": {field: {"query": text, "boost": boost, "_name": name}}}
 
 
 def keyword_search(
-    query: str, *, size: int, filters: Sequence[Clause], boosts: Mapping[str, float] = FIELD_BOOSTS
+    query: str,
+    *,
+    size: int,
+    filters: Sequence[Clause],
+    words: WordField,
+    boosts: Mapping[str, float] = FIELD_BOOSTS,
 ) -> dict[str, Any]:
     """Return the body of a search by words; hits are ordered by BM25 summed over the fields."""
     return {
         "size": size,
         "query": {
             "bool": {
-                "should": keyword_clauses(query, boosts=boosts),
+                "should": keyword_clauses(query, words=words, boosts=boosts),
                 "minimum_should_match": 1,
                 "filter": list(filters),
             }

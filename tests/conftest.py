@@ -49,6 +49,31 @@ def opensearch_url() -> Iterator[str]:
         yield node.url
 
 
+@pytest.fixture(scope="session")
+def node_of() -> Iterator[Callable[[str], str]]:
+    """Return the URL of a local node of a version, with all analysis plugins; started when first asked for."""
+    from mem_opensearch.errors import JavaError
+    from mem_opensearch.node import LocalNode
+
+    nodes: dict[str, LocalNode] = {}
+
+    def url_of(version: str) -> str:
+        if version not in nodes:
+            node = LocalNode(version=version, analysis=("ik", "smartcn"))
+            try:
+                node.start()
+            except JavaError as error:
+                if version != "2.19.1":
+                    raise
+                pytest.skip(f"OpenSearch 2.19 needs a Java 17 to 21, and none is here: {error}")
+            nodes[version] = node
+        return nodes[version].url
+
+    yield url_of
+    for node in nodes.values():
+        node.stop()
+
+
 @pytest.fixture
 def collection(opensearch_url: str) -> Iterator[str]:
     """A collection name of this test's own; what it made under that name is removed afterwards."""

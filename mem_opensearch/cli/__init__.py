@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from mem_opensearch._version import __version__
+from mem_opensearch.cli.analyze import analyze
 from mem_opensearch.cli.demo import demo
 from mem_opensearch.cli.evaluate import evaluate
 from mem_opensearch.cli.node import app as node_app
@@ -20,6 +21,7 @@ app.command()(evaluate)
 app.command()(export)
 app.command("import")(import_)
 app.command()(migrate)
+app.command()(analyze)
 app.add_typer(node_app, name="node", help="The local OpenSearch node.")
 
 

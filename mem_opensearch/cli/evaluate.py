@@ -40,6 +40,9 @@ def evaluate(
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write JSON here; '-' is stdout, without table.")
     ] = None,
+    analyzer: Annotated[
+        str, typer.Option(help="Chinese analysis of this package's store: auto, ik, smartcn, jieba or bigram.")
+    ] = "auto",
     url: Annotated[
         str | None,
         typer.Option(envvar=URL_VARIABLE, help="The server, or 'local' for the local node. [default: local]"),
@@ -58,6 +61,7 @@ def evaluate(
                 embedder=embedder,
                 top_k=top_k,
                 url=url,
+                analyzer=analyzer,
                 progress=progress,
             )
         _write(report, json)

@@ -31,8 +31,10 @@ def pool_size(top_k: int) -> int:
 class OwnIndex:
     """One collection of this package's store, filled once and shared by the systems over it."""
 
-    def __init__(self, *, url: str, collection: str, dims: int) -> None:
-        self.store = OpenSearchVectorStore(url=url, collection_name=collection, embedding_model_dims=dims)
+    def __init__(self, *, url: str, collection: str, dims: int, analyzer: str = "auto") -> None:
+        self.store = OpenSearchVectorStore(
+            url=url, collection_name=collection, embedding_model_dims=dims, analyzer=analyzer
+        )
         self._is_filled = False
         self._is_dropped = False
 

@@ -49,6 +49,7 @@ def evaluate(
     embedder: str | Embedder = "use",
     top_k: int = 10,
     url: str | None = None,
+    analyzer: str = "auto",
     progress: Progress | None = None,
 ) -> Report:
     """Run every system on every data folder and return what was measured.
@@ -66,10 +67,11 @@ def evaluate(
         embedder: a name for `embed.load_embedder`, or an embedder.
         top_k: how many rows the user of a search reads, 1 to 500.
         url: the server; by default the environment's ``MEM_OPENSEARCH_URL``, else the local node.
+        analyzer: Chinese analysis of this package's store; mem0's provider has its own.
         progress: told how far the work is.
 
     Raises:
-        ConfigError: an unknown system or embedder, `top_k` out of range, a missing optional package.
+        ConfigError: an unknown system, embedder or analyzer, `top_k` out of range, a missing optional package.
         InvalidInputError: a data folder is wrong: names the file and the line.
         NodeError, BackendError: the server can't be reached, or failed.
     """
@@ -84,11 +86,19 @@ def evaluate(
     run = f"evaluate-{uuid.uuid4().hex}"
     results: list[Result] = []
     analyzers: set[str] = set()
-    connection = OpenSearchVectorStore(url=url, collection_name=run, embedding_model_dims=cached.dims)
+    connection = OpenSearchVectorStore(
+        url=url, collection_name=run, embedding_model_dims=cached.dims, analyzer=analyzer
+    )
     try:
         server = connection.client.request("GET", "/")["version"]  # before the minutes that embedding may take
         for number, dataset in enumerate(datasets, start=1):
-            bench = Bench(url=url, client=connection.client, collection=f"{run}-{number}", embedder=cached)
+            bench = Bench(
+                url=url,
+                client=connection.client,
+                collection=f"{run}-{number}",
+                embedder=cached,
+                analyzer=analyzer,
+            )
             results += _run_dataset(dataset, bench, names=names, top_k=top_k, progress=report_step, analyzers=analyzers)
     finally:
         connection.close()

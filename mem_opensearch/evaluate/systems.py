@@ -60,17 +60,21 @@ class Bench:
         client: a connection to that server.
         collection: prefix of every collection's name; nothing else on the server starts with it.
         embedder: for systems that embed by themselves.
+        analyzer: Chinese analysis of this package's store, as `StoreConfig.analyzer`.
     """
 
     url: str
     client: SearchClient
     collection: str
     embedder: CachingEmbedder
+    analyzer: str = "auto"
 
     @cached_property
     def own(self) -> OwnIndex:
         """The index that all systems over this package's store share."""
-        return OwnIndex(url=self.url, collection=f"{self.collection}-own", dims=self.embedder.dims)
+        return OwnIndex(
+            url=self.url, collection=f"{self.collection}-own", dims=self.embedder.dims, analyzer=self.analyzer
+        )
 
 
 def _mem0_builtin(bench: Bench) -> System:

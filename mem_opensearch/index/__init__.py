@@ -1,5 +1,6 @@
 """The indices: what they are named, how they are made, and whether they are as they should be."""
 
+from mem_opensearch.index.analyze import FieldTokens, TextAnalysis, analyse_text
 from mem_opensearch.index.bootstrap import (
     Plan,
     WantedIndex,
@@ -18,9 +19,12 @@ from mem_opensearch.index.templates import META_KEY, render_templates
 __all__ = [
     "META_KEY",
     "SCHEMA",
+    "FieldTokens",
     "Plan",
     "RollReport",
+    "TextAnalysis",
     "WantedIndex",
+    "analyse_text",
     "apply_plan",
     "drop_old_generations",
     "ensure_index",

@@ -7,15 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.opensearch import path_of
 from mem_opensearch.errors import ConfigError, IndexStateError
+from mem_opensearch.index.dictionary import (
+    dictionary_difference,
+    fit_to_dictionary,
+    refuse_other_dictionary,
+    refuse_useless_dictionary,
+    unknown_sentence,
+    unknown_words,
+    useless_dictionary,
+)
 from mem_opensearch.index.live import leftover_notes, live_differences
 from mem_opensearch.index.names import SCHEMA, index_name, template_name
 from mem_opensearch.index.probe import probe_server
 from mem_opensearch.index.templates import META_KEY, render_templates
 from mem_opensearch.models import IndexSpec, ServerFacts
+from mem_opensearch.profiles import word_field
+from mem_opensearch.text import load_dictionary
 
 if TYPE_CHECKING:
     from mem_opensearch.client import SearchClient
     from mem_opensearch.config import StoreConfig
+    from mem_opensearch.text import UserDictionary
 
 _BAD_REQUEST = 400
 _NOT_FOUND = 404
@@ -33,6 +45,7 @@ class WantedIndex:
         engine: kNN engine.
         shards: primary shards, used only when the index is made.
         replicas: copies per shard, used only when the index is made.
+        dictionary: the user's words.
     """
 
     collection: str
@@ -42,10 +55,15 @@ class WantedIndex:
     engine: Any = None
     shards: int = 1
     replicas: int | None = None
+    dictionary: UserDictionary | None = None
 
     @classmethod
     def of(cls, config: StoreConfig) -> WantedIndex:
-        """Return what the configuration asks for."""
+        """Return what the configuration asks for.
+
+        Raises:
+            ConfigError: the dictionary can't be read: names the file and the line.
+        """
         return cls(
             collection=config.collection_name,
             kind=config.collection_kind,
@@ -54,6 +72,7 @@ class WantedIndex:
             engine=None if config.knn_engine == "auto" else config.knn_engine,
             shards=config.shards,
             replicas=config.replicas,
+            dictionary=None if config.dictionary is None else load_dictionary(config.dictionary),
         )
 
 
@@ -82,15 +101,16 @@ def ensure_index(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
     Safe when several processes do it at once: the server makes an index once, and the others find it.
 
     Raises:
-        IndexStateError: the index is there and is not as wanted.
+        IndexStateError: the index is there and is not as wanted, or its words come from other dictionaries.
         ConfigError: the server can't do what was asked for.
     """
     spec = find_index(client, wanted)
-    if spec is not None:
-        return spec
-    _create(client, _choose(wanted, probe_server(client)))
-    spec = find_index(client, wanted)  # what the server made, not what we think we sent
     if spec is None:
+        _create(client, _choose(wanted, fit_to_dictionary(client, probe_server(client), wanted)))
+        spec = find_index(client, wanted)  # what the server made, not what we think we sent
+    if spec is not None:
+        refuse_other_dictionary(spec, wanted.dictionary)
+    else:
         raise IndexStateError(
             f"index '{index_name(wanted.collection)}' is there without its alias '{wanted.collection}', or is being "
             "deleted by something else; delete that index or give it the alias"
@@ -123,11 +143,18 @@ def plan_index(client: SearchClient, wanted: WantedIndex) -> Plan:
     found = read_spec(client, wanted.collection)
     if found is None:
         facts = probe_server(client)
-        return Plan(spec=_choose(wanted, facts), exists=False, facts=facts)
+        spec = _choose(wanted, fit_to_dictionary(client, facts, wanted))
+        return Plan(spec=spec, exists=False, facts=facts)
     spec, wrong = found
-    differences = (*wrong, *_differences(spec, wanted), *template_differences(client, _to_render(spec, wanted)))
-    differences += tuple(live_differences(client, _to_render(spec, wanted), replicas=wanted.replicas))
-    return Plan(spec=spec, exists=True, differences=differences, notes=tuple(leftover_notes(client, wanted.collection)))
+    differences = [*wrong, *_differences(spec, wanted)]
+    if changed := dictionary_difference(spec, wanted.dictionary):
+        differences.append(changed)
+    if spec.profile == "ik" and wanted.dictionary and (unknown := unknown_words(client, wanted.dictionary)):
+        differences.append(unknown_sentence(unknown))
+    differences += template_differences(client, _to_render(spec, wanted))
+    differences += live_differences(client, _to_render(spec, wanted), replicas=wanted.replicas)
+    notes = tuple(leftover_notes(client, wanted.collection))
+    return Plan(spec=spec, exists=True, differences=tuple(differences), notes=notes)
 
 
 def apply_plan(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
@@ -190,7 +217,13 @@ def read_spec(client: SearchClient, collection: str) -> tuple[IndexSpec, tuple[s
         )
     dims = mappings.get("properties", {}).get("vector", {}).get("dimension")
     spec = IndexSpec(
-        collection=collection, kind=meta["kind"], dims=int(dims or 0), profile=meta["profile"], engine=meta["engine"]
+        collection=collection,
+        kind=meta["kind"],
+        dims=int(dims or 0),
+        profile=meta["profile"],
+        engine=meta["engine"],
+        dictionary=meta.get("dictionary"),
+        index=name,
     )
     wrong = []
     if meta.get("schema") != SCHEMA:
@@ -218,11 +251,14 @@ def _differences(spec: IndexSpec, wanted: WantedIndex) -> list[str]:
             f"index '{name}' uses the kNN engine '{spec.engine}', the configuration says '{wanted.engine}'; "
             f"set knn_engine={spec.engine} or auto"
         )
+    if useless := useless_dictionary(spec, wanted.dictionary):
+        found.append(useless)
     return found
 
 
 def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
     """Return the best index that the server can hold within what is wanted."""
+    refuse_useless_dictionary(wanted)
     if wanted.profile is not None and wanted.profile not in facts.profiles:
         raise ConfigError(
             f"analyzer '{wanted.profile}' is not installed on the server, which has: {', '.join(facts.profiles)}; "
@@ -235,14 +271,16 @@ def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
             f"kNN engine '{engine}' needs a native library that a node of this server lacks: the first write would "
             f"kill that node. It has: {', '.join(sorted(facts.engines))}; use one of those, or auto"
         )
+    profile = wanted.profile or facts.profiles[0]
     return IndexSpec(
         collection=wanted.collection,
         kind=wanted.kind,
         dims=wanted.dims,
-        profile=wanted.profile or facts.profiles[0],
+        profile=profile,
         engine=engine,
         shards=wanted.shards,
         replicas=min(1, facts.data_nodes - 1) if wanted.replicas is None else wanted.replicas,
+        dictionary=word_field(profile, wanted.dictionary).fingerprint,
     )
 
 

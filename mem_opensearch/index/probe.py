@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.models import NATIVE_ATTRIBUTE, KnnEngine, Profile, ServerFacts
+from mem_opensearch.profiles import word_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mem_opensearch.client import SearchClient
 
-_PROBES: dict[Profile, str] = {"ik": "ik_max_word", "smartcn": "smartcn_tokenizer"}  # best first
+_PLUGIN_PROFILES: tuple[Profile, ...] = ("ik", "smartcn")  # best first
+_OTHER_PROFILES: tuple[Profile, ...] = ("jieba", "bigram")  # these need nothing of the server
 
 
 def probe_server(client: SearchClient) -> ServerFacts:
@@ -37,8 +39,19 @@ def probe_server(client: SearchClient) -> ServerFacts:
         version=_version_of(str(version.get("number", "0"))),
         data_nodes=max(1, sum("data" in node.get("roles", ["data"]) for node in nodes.values())),
         engines=engines,
-        profiles=(*[name for name, tokenizer in _PROBES.items() if _has_tokenizer(client, tokenizer)], "bigram"),
+        profiles=(
+            *[name for name in _PLUGIN_PROFILES if _has_tokenizer(client, word_field(name).tokenizer)],
+            *_OTHER_PROFILES,
+        ),
     )
+
+
+def has_legacy_bm25(client: SearchClient) -> bool:
+    """Whether the server multiplies BM25 by k1 + 1, see `queries.boosts_for`."""
+    version = client.request("GET", "/", accept=(403, 404)).get("version", {})
+    if version.get("distribution", "elasticsearch" if version else "opensearch") != "opensearch":
+        return True
+    return _version_of(str(version.get("number", "3"))) < (3, 0, 0)
 
 
 def knn_engines(nodes: Mapping[str, Mapping[str, Any]]) -> frozenset[KnnEngine]:

@@ -17,12 +17,14 @@ from mem_opensearch.errors import IndexStateError, MemOpenSearchError
 from mem_opensearch.index import comparing, copying
 from mem_opensearch.index.claim import Claim, claim_next
 from mem_opensearch.index.generations import list_generations, remove_write_block, set_write_block
+from mem_opensearch.profiles import TEXT_FIELD, word_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mem_opensearch.client import SearchClient
     from mem_opensearch.index.bootstrap import WantedIndex
+    from mem_opensearch.profiles import WordField
 
     Progress = Callable[[str, int, int], None]
     """Told the stage, and how many of how many rows are done in it."""
@@ -89,8 +91,8 @@ def roll_index(
         drop_old: delete the old generations afterwards, when no search reads them any more.
         progress: told the stage and how many of how many rows are done in it. What it raises interrupts the roll: the
             collection is then as it was, and the next roll goes on.
-        rewrite: makes the row to be stored of the one that is, for fields that only the client can make; the rows then
-            travel through this process. Without it they are copied on the server.
+        rewrite: makes the row to be stored of the one that is; the rows then travel through this process. Without it
+            they do so only if the new index has words that the client makes, and else are copied on the server.
 
     Raises:
         IndexStateError: there is no such collection, another process rolls it, the dimension differs, or the copy is
@@ -100,6 +102,8 @@ def roll_index(
     started = time.monotonic()
     claim = claim_next(client, wanted)
     report = RollReport(wanted.collection, claim.live, claim.index, resumed=claim.resumed)
+    if rewrite is None:
+        rewrite = _words_made_here(word_field(claim.spec.profile, wanted.dictionary))
     with claim.lease:
         _Roll(client, claim, report, progress or _say_nothing, rewrite).run()
     claim.erase_mark()
@@ -129,6 +133,13 @@ def drop_old_generations(client: SearchClient, collection: str) -> tuple[str, ..
             time.sleep(0.2)
         client.request("DELETE", path_of(name), accept=(_NOT_FOUND,))
     return names
+
+
+def _words_made_here(words: WordField) -> copying.Rewrite | None:
+    """Return what gives a row the words that only the client can make, or None where the server makes them."""
+    if not words.client_side:
+        return None
+    return lambda row: row | words.row(str(row.get(TEXT_FIELD) or ""))
 
 
 def _is_read(client: SearchClient, index: str) -> bool:

@@ -11,20 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from mem_opensearch._version import __version__
 from mem_opensearch.index.names import SCHEMA, component_name, index_pattern
+from mem_opensearch.profiles import TEXT_FIELD, word_field
 from mem_opensearch.text import fold_rules, fold_version
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from mem_opensearch.models import IndexSpec, Profile
+    from mem_opensearch.models import IndexSpec
 
 META_KEY = "mem_opensearch"
-_TOKENIZER: dict[Profile, str] = {"ik": "ik_max_word", "smartcn": "smartcn_tokenizer", "bigram": "standard"}
-_FILTERS: dict[Profile, list[str]] = {
-    "ik": ["lowercase"],
-    "smartcn": ["lowercase"],
-    "bigram": ["lowercase", "cjk_bigram"],
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +33,16 @@ class Templates:
 
 def render_templates(spec: IndexSpec) -> Templates:
     """Return the component and the index template for `spec`."""
-    component = component_name(spec.profile, fold_version())
+    component_id = component_name(spec.profile, fold_version())
+    words = word_field(spec.profile)
     values: dict[str, object] = {
         "fold_rules": fold_rules(),
         "fold_version": fold_version(),
         "profile": spec.profile,
-        "words_tokenizer": _TOKENIZER[spec.profile],
-        "words_filters": _FILTERS[spec.profile],
+        "words_tokenizer": words.tokenizer,
+        "words_filters": words.token_filters,
         "index_patterns": [index_pattern(spec.collection)],
-        "common_component": component,
+        "common_component": component_id,
         "schema": SCHEMA,
         # Patterns of two collections can overlap (`a` and `a-v1-b`): the longer name is the closer one.
         "priority": 500 + len(spec.collection),
@@ -57,12 +53,15 @@ def render_templates(spec: IndexSpec) -> Templates:
         "meta": {META_KEY: meta_of(spec)},
     }
     index_file = "entities.json" if spec.kind == "entities" else "memory.json"
-    return Templates(component, _fill(_load("common.json"), values), _fill(_load(index_file), values))
+    component = _fill(_load("common.json"), values)
+    properties = component["template"]["mappings"]["properties"]
+    properties.update(words.mapping(properties[TEXT_FIELD]))
+    return Templates(component_id, component, _fill(_load(index_file), values))
 
 
 def meta_of(spec: IndexSpec) -> dict[str, Any]:
     """Return what an index remembers of how it was made; later readers and writers obey it."""
-    return {
+    meta = {
         "schema": SCHEMA,
         "kind": spec.kind,
         "dims": spec.dims,
@@ -71,6 +70,7 @@ def meta_of(spec: IndexSpec) -> dict[str, Any]:
         "fold": fold_version(),
         "made_by": __version__,
     }
+    return meta if spec.dictionary is None else meta | {"dictionary": spec.dictionary}
 
 
 def _fill(node: Any, values: dict[str, object]) -> Any:  # noqa: ANN401 - any JSON

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mem_opensearch.errors import NodeStartError
 from mem_opensearch.extras import require
 from mem_opensearch.node.account import blocking_folder, give, temporary_parent
-from mem_opensearch.node.dictionary import read_words, with_simplified
+from mem_opensearch.node.dictionary import read_words, with_folded
 from mem_opensearch.node.identity import ProcessId
 from mem_opensearch.node.settings import CONSOLE_FILE, LOG_FILE, LOGGING, Member, build_settings, render_settings
 
@@ -137,7 +137,7 @@ class Workspace:
         own = self.folder / USER_WORDS
         if not self.temporary and own.is_file():
             words += read_words(own)
-        return with_simplified(words) if words else []
+        return with_folded(words) if words else []
 
     def note(self, options: NodeOptions, servers: Sequence[tuple[ProcessId, str]]) -> None:
         """Write down who uses a kept folder: the processes and where they answer; nobody when `servers` is empty."""

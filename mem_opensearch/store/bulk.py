@@ -55,12 +55,21 @@ def write_bulk(
     *,
     refresh: str,
     max_tries: int,
+    landed: set[str] | None = None,
 ) -> list[str]:
     """Write all groups; return the stored ids in the order given.
 
     An item that the server pushes back (429, 503, or the write block that a roll has for a moment) is sent again alone,
     with jittered backoff. A group whose request fails as a whole counts as failed, and the groups after it are still
     tried.
+
+    Args:
+        client: the server.
+        alias: the collection.
+        groups: lines, as `chunks` makes them.
+        refresh: when the rows are seen by searches.
+        max_tries: tries of one item.
+        landed: takes the names of the indices behind the alias that rows went to.
 
     Raises:
         PartialWriteError: names the stored ids, and the failed ones with the reason.
@@ -71,7 +80,14 @@ def write_bulk(
     whole: MemOpenSearchError | None = None
     for group in groups:
         try:
-            done, lost = _write_group(client, alias, group, refresh=refresh, max_tries=max_tries)
+            done, lost = _write_group(
+                client,
+                alias,
+                group,
+                refresh=refresh,
+                max_tries=max_tries,
+                landed=landed if landed is not None else set(),
+            )
         except BackendError as error:
             whole = error
             failed.update({line.id: str(error) for line in group})
@@ -92,7 +108,7 @@ def write_bulk(
 
 
 def _write_group(
-    client: SearchClient, alias: str, group: Sequence[Line], *, refresh: str, max_tries: int
+    client: SearchClient, alias: str, group: Sequence[Line], *, refresh: str, max_tries: int, landed: set[str]
 ) -> tuple[list[str], dict[str, str]]:
     waits = tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT)
     outcome: dict[int, str | None] = {}
@@ -110,6 +126,7 @@ def _write_group(
         again, is_blocked = [], False
         for position, item in zip(pending, answer["items"], strict=True):
             (result,) = item.values()
+            landed.add(result.get("_index", ""))
             outcome[position] = None if result["status"] < _ERROR_STATUS else _reason(result)
             item_blocked = is_write_block(result)
             is_blocked = is_blocked or item_blocked

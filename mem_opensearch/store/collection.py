@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from mem_opensearch.client import SearchClient, open_client
 from mem_opensearch.client.failures import from_status
 from mem_opensearch.client.opensearch import encode_lines, path_of
 from mem_opensearch.config import LOCAL, StoreConfig
-from mem_opensearch.errors import ConfigError, IndexStateError, PartialWriteError
+from mem_opensearch.errors import BackendError, ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import (
     META_KEY,
     WantedIndex,
@@ -20,15 +21,23 @@ from mem_opensearch.index import (
     read_spec,
     template_name,
 )
+from mem_opensearch.index.dictionary import dictionary_difference, refuse_other_dictionary
 from mem_opensearch.index.names import PREFIX
+from mem_opensearch.index.probe import has_legacy_bm25
+from mem_opensearch.profiles import WordField, word_field
+from mem_opensearch.queries import boosts_for
+from mem_opensearch.store.moved import write_words
 from mem_opensearch.store.visibility import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from mem_opensearch.models import IndexSpec
 
 _NOT_FOUND = 404
+_BAD_REQUEST = 400
+_logger = logging.getLogger("mem_opensearch.store")
 
 
 class Collection:
@@ -48,9 +57,11 @@ class Collection:
         self.config = config or StoreConfig.build(**options)
         self.collection_name = self.config.collection_name
         self.embedding_model_dims = self.config.embedding_model_dims
+        self._wanted = WantedIndex.of(self.config)
         self._lock = threading.RLock()
         self._client: SearchClient | None = None
         self._spec: IndexSpec | None = None
+        self._boosts: Mapping[str, float] | None = None
         server = (
             id(self.config.client) if self.config.client is not None else (*self.config.urls, self.config.url == LOCAL)
         )
@@ -75,7 +86,20 @@ class Collection:
             return self.config.urls
         from mem_opensearch.node import attach_or_start
 
-        return [attach_or_start(version=self.config.node_version, data=self.config.node_data)]
+        return [
+            attach_or_start(
+                version=self.config.node_version, data=self.config.node_data, dictionary=self._dictionary_file()
+            )
+        ]
+
+    def _dictionary_file(self) -> str | Path | None:
+        """Return the file that a local node is given: the user's own, or one with the words of a list."""
+        given = self.config.dictionary
+        if self._wanted.dictionary is None or not isinstance(given, list):
+            return None if isinstance(given, list) else given
+        from mem_opensearch.node.dictionary import keep_words
+
+        return keep_words(self._wanted.dictionary)
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -113,15 +137,69 @@ class Collection:
         """Make or check the index once in this object's life."""
         with self._lock:
             if self._spec is None:
-                self._spec = ensure_index(self.client, WantedIndex.of(self.config))
+                self._spec = ensure_index(self.client, self._wanted)
+            refuse_other_dictionary(self._spec, self._wanted.dictionary)  # a read may have found the index first
             return self._spec
 
     def _is_there(self) -> bool:
         """Whether the index exists and is as wanted; a read makes no index."""
         with self._lock:
             if self._spec is None:
-                self._spec = find_index(self.client, WantedIndex.of(self.config))
+                self._spec = find_index(self.client, self._wanted)
+                if self._spec is not None and (changed := dictionary_difference(self._spec, self._wanted.dictionary)):
+                    _logger.warning("some words may not be found: %s", changed)
             return self._spec is not None
+
+    def _found(self) -> IndexSpec | None:
+        """Return how the index is made, or None when there is none."""
+        with self._lock:
+            return self._spec if self._is_there() else None
+
+    def _words_of(self, spec: IndexSpec) -> WordField:
+        """Return how the words of an index are made."""
+        return word_field(spec.profile, self._wanted.dictionary)
+
+    def _field_boosts(self) -> Mapping[str, float]:
+        """Return the weights of the fields; the server is asked once what its BM25 is."""
+        with self._lock:
+            if self._boosts is None:
+                self._boosts = boosts_for(legacy_bm25=has_legacy_bm25(self.client))
+            return self._boosts
+
+    def _follow(self, spec: IndexSpec, indices: Iterable[str]) -> IndexSpec | None:
+        """Return how the index is made by now, if the server has named another one than that of `spec`; else None."""
+        if all(index in {"", spec.index} for index in indices):
+            return None
+        with self._lock:
+            if self._spec is not None and self._spec.index == spec.index:
+                self._spec = None
+            return self._found()
+
+    def _write_words_again(
+        self, spec: IndexSpec, landed: Iterable[str], texts: Mapping[str, str], *, refresh: str
+    ) -> None:
+        """Make words anew if rows went to another index than they were made for: the collection has moved meanwhile."""
+        now = self._follow(spec, landed)
+        if now is None or self._words_of(now) == self._words_of(spec):
+            return
+        # With another dictionary than this process's, `_is_there` has warned, and the next write is refused.
+        if self._words_of(now).client_side and self._words_of(now).fingerprint == now.dictionary:
+            write_words(self.client, self.collection_name, texts, words=self._words_of(now), refresh=refresh)
+
+    def _search_words(self, spec: IndexSpec, build: Callable[[WordField], Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Search by words; once more if it turns out that the collection has moved to an index of other words."""
+        words = self._words_of(spec)
+        try:
+            (hits,) = self._search_all([build(words)])
+            now = self._follow(spec, (hit["_index"] for hit in hits))
+            if now is None or self._words_of(now) == words:
+                return hits
+        except BackendError as error:
+            now = self._found() if error.status == _BAD_REQUEST else None
+            if now is None or self._words_of(now) == words:
+                raise  # else it was a search in a field that has no words in the profile there is now
+        (hits,) = self._search_all([build(self._words_of(now))])
+        return hits
 
     def list_cols(self) -> list[str]:
         """Return the names of all collections on the server that this package made, sorted."""
@@ -206,4 +284,8 @@ class Collection:
             yield
         except (IndexStateError, PartialWriteError):
             self._spec = None
+            raise
+        except BackendError as error:
+            if error.status == _BAD_REQUEST:  # such as a field that an index of another profile has and this one lacks
+                self._spec = None
             raise

@@ -77,14 +77,25 @@ class OpenSearchVectorStore(Collection):
             self._check_vector(vector, owner=f"{kind} '{row_id}'")
             rows.append((row_id, documents.build_row(payload, kind=kind, row_id=row_id) | {"vector": vector}))
         if rows:
-            self._ensure()
+            spec, landed = self._ensure(), set[str]()
+            words = self._words_of(spec)
+            analysed = [(row_id, row | words.row(row["text"])) for row_id, row in rows]
             groups = bulk.chunks(
-                bulk.to_lines(rows), max_bytes=self.config.bulk_max_bytes, max_items=self.config.bulk_max_items
+                bulk.to_lines(analysed), max_bytes=self.config.bulk_max_bytes, max_items=self.config.bulk_max_items
             )
             with self._watching(), self._visibility.writing() as refresh:
-                bulk.write_bulk(
-                    self.client, self.collection_name, groups, refresh=refresh, max_tries=self.config.max_tries
-                )
+                try:
+                    bulk.write_bulk(
+                        self.client,
+                        self.collection_name,
+                        groups,
+                        refresh=refresh,
+                        max_tries=self.config.max_tries,
+                        landed=landed,
+                    )
+                finally:  # rows of a partial write are stored too
+                    texts = {row_id: row["text"] for row_id, row in rows}
+                    self._write_words_again(spec, landed, texts, refresh=refresh)
         return [Hit(id=row_id, payload=dict(payload)) for row_id, payload in zip(ids, payloads, strict=True)]
 
     def update(self, vector_id: str, vector: Vector | None = None, payload: Mapping[str, Any] | None = None) -> None:
@@ -105,8 +116,8 @@ class OpenSearchVectorStore(Collection):
         if vector is not None:
             self._check_vector(vector, owner=f"'{vector_id}'")
             row["vector"] = vector
-        body = bodies.replacement(row) if payload is not None else {"doc": row}
-        self._ensure()
+        spec = self._ensure()
+        body = bodies.replacement(row | self._words_of(spec).row(row["text"])) if payload is not None else {"doc": row}
         with self._watching(), self._visibility.writing() as refresh:
             answer = self.client.request(
                 "POST",
@@ -115,6 +126,8 @@ class OpenSearchVectorStore(Collection):
                 body=body,
                 accept=(_NOT_FOUND,),
             )
+            if payload is not None and answer.get("status") != _NOT_FOUND:
+                self._write_words_again(spec, [answer["_index"]], {vector_id: row["text"]}, refresh=refresh)
         if answer.get("status") == _NOT_FOUND:
             raise MemoryNotFoundError(
                 f"'{vector_id}' is not stored in '{self.collection_name}', so it can't be updated"
@@ -202,7 +215,7 @@ class OpenSearchVectorStore(Collection):
         """Return the rows that share words, word parts or identifiers with the query, best first.
 
         Args:
-            query: the text to look for; analysed by the server as the stored text was.
+            query: the text to look for; analysed as the stored text was.
             top_k: most rows to return, 1 to 10,000.
             filters: which rows may be returned, see `filters`.
 
@@ -211,9 +224,12 @@ class OpenSearchVectorStore(Collection):
         """
         _check_top_k(top_k)
         clauses = compile_filter(filters)
-        if not query.strip():
+        if not query.strip() or (spec := self._found()) is None:
             return []
-        (hits,) = self._search_all([bodies.keyword_search(query, size=top_k, filters=clauses)])
+        boosts = self._field_boosts()
+        hits = self._search_words(
+            spec, lambda words: bodies.keyword_search(query, size=top_k, filters=clauses, words=words, boosts=boosts)
+        )
         return [hit_from(hit["_source"], hit["_id"], hit["_score"]) for hit in hits]
 
     def list(self, filters: Mapping[str, Any] | None = None, top_k: int | None = None) -> ManyHits:

@@ -75,9 +75,17 @@ def test_url_from_the_environment(run, tea_folder, monkeypatch, opensearch_url):
     assert run(tea_folder, "--system", "bm25", url=None).exit_code == 0
 
 
+@pytest.mark.parametrize("analyzer", ["ik", "jieba", "bigram"])
+def test_the_analyzer_can_be_chosen(run, tea_folder, analyzer):
+    result = run(tea_folder, "--system", "bm25", "--analyzer", analyzer, "--json", "-")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["settings"]["analyzer"] == analyzer
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
+        (["--analyzer", "hanlp"], "option 'analyzer'"),
         (["--system", "bm52"], "system 'bm52' is unknown; known are: semantic, bm25, mem0-builtin"),
         (["--top-k", "0"], "top_k is 0"),
         (["--json", "/absent/out.json"], "--json /absent/out.json: its folder does not exist"),

@@ -50,6 +50,20 @@ def test_a_write_is_found_at_once(memory, add_texts):
     assert [item["id"] for item in stored(memory)] == [memory_id]
 
 
+def test_the_users_words_go_through_mem0s_copies_of_the_config(config, collection):
+    config["vector_store"]["config"] |= {"analyzer": "jieba", "dictionary": ["裴若谷"]}
+    memory = Memory.from_config(config)
+    (added,) = memory.add("裴若谷住在臺北", user_id="lin", infer=False)["results"]
+    assert found(memory, "裴若谷")[0]["id"] == added["id"]
+    memory.update(added["id"], "裴若谷住在高雄")
+    row = memory.vector_store.client.request("GET", f"/{collection}/_doc/{added['id']}")
+    assert row["_source"]["words"].split()[0] == "裴若谷"
+    entities = memory.entity_store
+    assert entities.config.dictionary == ["裴若谷"]
+    entities.create_col()  # obeys the same dictionary
+    memory.close()
+
+
 def test_semantic_score_is_the_cosine(memory, add_texts, encoder):
     add_texts("lin", MEMORIES)
     query = "孩子不能吃什么东西"

@@ -444,3 +444,27 @@ def test_on_opensearch_2(old_server):
     assert store.client.request("GET", "/roll/_doc/odd")["_source"] == before
     assert len(before["vector"]) == DIMS
     assert store.search("", vector_of(1), top_k=2)[0].score == pytest.approx(1.0)
+
+
+def test_a_roll_to_words_that_the_client_makes_makes_them(make_store, wanted):
+    """From words that the server makes to jieba's: every row gets its words on the way."""
+    store = make_store()
+    fill(store, 300)
+    report = roll_index(store.client, replace(wanted, profile="jieba"))
+    assert report.rows == 300
+    assert report.sampled > 0
+    moved = make_store(analyzer="jieba")
+    moved.insert([[1, 0, 0, 0]], [{"data": "她毕业于北京大学中文系"}], ["after"])
+    assert moved.keyword_search("北京大学")[0].id == "after"
+    answer = moved.client.request("GET", f"/{moved.collection_name}/_doc/after")
+    made = next(
+        value
+        for key, value in answer["_source"].items()
+        if key not in {"text", "id"} and "北京大学" in str(value) and isinstance(value, str)
+    )
+    assert "北京大学" in made.split()
+    rows = moved.client.request("POST", f"/{moved.collection_name}/_search", body={"size": 5})["hits"]["hits"]
+    fields = {key for key, value in answer["_source"].items() if value == made}
+    assert fields
+    for row in rows:
+        assert fields <= set(row["_source"])

@@ -10,10 +10,10 @@ import uuid
 import pytest
 
 from mem_opensearch import LocalNode, OpenSearchVectorStore
-from mem_opensearch.errors import ConfigError, JavaError
+from mem_opensearch.errors import ConfigError
 from mem_opensearch.index import probe_server
 
-PROFILES = ("ik", "smartcn", "bigram")
+PROFILES = ("ik", "smartcn", "jieba", "bigram")
 TEXTS = [
     "打印机的专案代号是PX-441",
     "打印機的專案代號是ＰＸ－４１４",
@@ -25,16 +25,8 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module", params=["3.6.0", "2.19.1"])
-def node_url(request):
-    node = LocalNode(version=request.param, analysis=("ik", "smartcn"))
-    try:
-        node.start()
-    except JavaError as error:
-        if request.param != "2.19.1":
-            raise
-        pytest.skip(f"OpenSearch 2.19 needs a Java 17 to 21, and none is here: {error}")
-    yield node.url
-    node.stop()
+def node_url(request, node_of):
+    return node_of(request.param)
 
 
 @pytest.fixture
@@ -63,6 +55,21 @@ def test_the_probe_finds_all_profiles_and_no_native_engine(make):
         make(knn_engine="faiss").create_col()
 
 
+def test_scores_are_the_same_on_every_version(node_of):
+    """Lucene's factor k1 + 1, which OpenSearch 2 has and 3 has not, is taken out."""
+    scores = []
+    for version in ("3.6.0", "2.19.1"):
+        store = OpenSearchVectorStore(
+            url=node_of(version), collection_name=f"v-{uuid.uuid4().hex[:8]}", embedding_model_dims=4, analyzer="jieba"
+        )
+        store.insert([[1, 0, 0, 0]] * len(TEXTS), [{"data": text} for text in TEXTS])
+        hits = [store.keyword_search(query) for query in ("px441 的专案代号", "住在台北", "24口")]
+        scores.append([[(hit.payload["data"], round(hit.score, 4)) for hit in each] for each in hits])
+        store.delete_col()
+        store.close()
+    assert scores[0] == scores[1]
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_main_job(make, profile):
     store = make(analyzer=profile)
@@ -87,6 +94,16 @@ def test_the_main_job(make, profile):
     assert store.get("m0").payload == {"data": "新的内容", "user_id": "u1"}
     assert store.search("", [1, 0, 0, 0], top_k=1, filters=mine)[0].score == pytest.approx(1.0, abs=1e-5)
     assert [hit.id for hit in store.list(filters=mine | {"n": {"gte": 4}})[0]] == ["m4", "m5"]
+
+
+def test_a_server_without_plugins_has_words_too():
+    with LocalNode(analysis=(), heap="384m") as node:
+        store = OpenSearchVectorStore(url=node.url, collection_name="c", embedding_model_dims=4)
+        assert probe_server(store.client).profiles == ("jieba", "bigram")
+        store.insert([[1, 0, 0, 0]] * len(TEXTS), [{"data": text} for text in TEXTS])
+        assert store.col_info()["analyzer"] == "jieba"
+        assert store.keyword_search("打印机专案代号px414")[0].payload["data"] == TEXTS[1]
+        store.close()
 
 
 def test_through_mem0(node_url, tmp_path):
