@@ -454,7 +454,7 @@ def test_a_roll_to_words_that_the_client_makes_makes_them(make_store, wanted):
     assert report.rows == 300
     assert report.sampled > 0
     moved = make_store(analyzer="jieba")
-    moved.insert([[1, 0, 0, 0]], [{"data": "她毕业于北京大学中文系"}], ["after"])
+    moved.insert([[1.0] * DIMS], [{"data": "她毕业于北京大学中文系"}], ["after"])
     assert moved.keyword_search("北京大学")[0].id == "after"
     answer = moved.client.request("GET", f"/{moved.collection_name}/_doc/after")
     made = next(
