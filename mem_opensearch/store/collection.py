@@ -20,7 +20,7 @@ from mem_opensearch.index import (
     read_spec,
     template_name,
 )
-from mem_opensearch.index.names import PREFIX
+from mem_opensearch.index.lease import LEASE_PREFIX
 from mem_opensearch.store.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Collection:
         metas = self.client.request("GET", "/_mapping", params={"filter_path": f"*.mappings._meta.{META_KEY}.kind"})
         aliases = self.client.request("GET", "/_alias")
         named = {alias for index in metas for alias in aliases.get(index, {}).get("aliases", {})}
-        return sorted(alias for alias in named if not alias.startswith(f"{PREFIX}-"))  # such as the lease of a roll
+        return sorted(alias for alias in named if not alias.startswith(LEASE_PREFIX))
 
     def col_info(self, name: str | None = None) -> dict[str, Any]:
         """Return how a collection is made and how much it holds.
