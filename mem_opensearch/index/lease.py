@@ -27,9 +27,13 @@ PATIENCE_SECONDS = 10.0
 """How long an owner may stand still before it is taken for dead: five beats."""
 
 
+LEASE_PREFIX = f"{PREFIX}-roll-"
+"""How every alias begins that is a lease, and no collection."""
+
+
 def lease_prefix(collection: str) -> str:
     """Return how the lease aliases of a collection's rolls begin."""
-    return f"{PREFIX}-roll-{collection}-"
+    return f"{LEASE_PREFIX}{collection}-"
 
 
 class Lease:

@@ -22,7 +22,7 @@ from mem_opensearch.index import (
     template_name,
 )
 from mem_opensearch.index.dictionary import dictionary_difference, refuse_other_dictionary
-from mem_opensearch.index.names import PREFIX
+from mem_opensearch.index.lease import LEASE_PREFIX
 from mem_opensearch.index.probe import has_legacy_bm25
 from mem_opensearch.profiles import WordField, word_field
 from mem_opensearch.queries import boosts_for
@@ -206,7 +206,7 @@ class Collection:
         metas = self.client.request("GET", "/_mapping", params={"filter_path": f"*.mappings._meta.{META_KEY}.kind"})
         aliases = self.client.request("GET", "/_alias")
         named = {alias for index in metas for alias in aliases.get(index, {}).get("aliases", {})}
-        return sorted(alias for alias in named if not alias.startswith(f"{PREFIX}-"))  # such as the lease of a roll
+        return sorted(alias for alias in named if not alias.startswith(LEASE_PREFIX))
 
     def col_info(self, name: str | None = None) -> dict[str, Any]:
         """Return how a collection is made and how much it holds.
