@@ -10,6 +10,7 @@ from mem_opensearch.client.opensearch import encode, path_of
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.index import copying
 from mem_opensearch.index.bootstrap import _choose, _put_templates, read_spec
+from mem_opensearch.index.dictionary import fit_to_dictionary
 from mem_opensearch.index.generations import ROLL_KEY, Generations, list_generations, remove_write_block
 from mem_opensearch.index.lease import Lease, wait_until_dead
 from mem_opensearch.index.probe import probe_server
@@ -100,7 +101,8 @@ def _spec_of_next(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
     facts = probe_server(client)
     profile = wanted.profile or (spec.profile if spec.profile in facts.profiles else None)
     engine = wanted.engine or (spec.engine if spec.engine in facts.engines else None)
-    return _choose(replace(wanted, profile=profile, engine=engine), facts)
+    wanted = replace(wanted, profile=profile, engine=engine)
+    return _choose(wanted, fit_to_dictionary(client, facts, wanted))
 
 
 def _resume(client: SearchClient, generations: Generations, spec: IndexSpec, digest: str) -> Claim | None:

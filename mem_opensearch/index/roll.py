@@ -17,7 +17,7 @@ from mem_opensearch.errors import IndexStateError, MemOpenSearchError
 from mem_opensearch.index import comparing, copying
 from mem_opensearch.index.claim import Claim, claim_next
 from mem_opensearch.index.generations import list_generations, remove_write_block, set_write_block
-from mem_opensearch.profiles import TEXT_FIELD, word_field
+from mem_opensearch.profiles import rewrite_words, word_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +139,7 @@ def _words_made_here(words: WordField) -> copying.Rewrite | None:
     """Return what gives a row the words that only the client can make, or None where the server makes them."""
     if not words.client_side:
         return None
-    return lambda row: row | words.row(str(row.get(TEXT_FIELD) or ""))
+    return lambda row: rewrite_words(row, words)
 
 
 def _is_read(client: SearchClient, index: str) -> bool:

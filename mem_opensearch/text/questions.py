@@ -19,7 +19,7 @@ def without_question_words(query: str) -> str:
     A memory that holds 什么 or 哪里 is more often another question than the answer to this one.
 
     >>> without_question_words("我在哪裡買了什麼？").split()
-    ['我在', '买了', '？']
+    ['我在', '买了', '?']
     """
     folded = fold(query)
     left = _QUESTION_WORDS.sub(" ", folded)

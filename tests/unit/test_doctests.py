@@ -1,0 +1,27 @@
+"""The examples in docstrings of the pure modules say what the code does."""
+
+import doctest
+import importlib
+
+import pytest
+
+MODULES = [
+    "client.opensearch",
+    "filters",
+    "index.names",
+    "index.probe",
+    "profiles",
+    "queries",
+    "store.documents",
+    "text.dictionary",
+    "text.fold",
+    "text.questions",
+    "text.regions",
+    "text.segment",
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    result = doctest.testmod(importlib.import_module(f"mem_opensearch.{name}"))
+    assert result.failed == 0
