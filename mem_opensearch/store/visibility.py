@@ -8,7 +8,6 @@ this process's next search or listing, and only if it has written since the last
 from __future__ import annotations
 
 import threading
-import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 class _Count:
     """How many writes a collection had from this process, and how many of them a refresh has shown."""
 
-    __slots__ = ("__weakref__", "lock", "refreshing", "shown", "written")
+    __slots__ = ("lock", "refreshing", "shown", "written")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()  # guards `written`
@@ -37,7 +36,8 @@ class _Count:
             self.written += 1
 
 
-_SHARED: weakref.WeakValueDictionary[Hashable, _Count] = weakref.WeakValueDictionary()
+# Never emptied: what a store wrote has still to be shown when that store is gone. A count is a few bytes.
+_SHARED: dict[Hashable, _Count] = {}
 _SHARED_LOCK = threading.Lock()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 
@@ -271,6 +272,15 @@ def test_this_process_sees_its_own_writes_through_any_store(make_store):
     for i in range(20):
         writer.delete(f"m{i}")
         assert len(reader.list()[0]) == 19 - i
+
+
+def test_a_write_is_seen_though_the_store_that_wrote_it_is_gone(opensearch_url, collection):
+    options = {"url": opensearch_url, "collection_name": collection, "embedding_model_dims": 4}
+    OpenSearchVectorStore(**options).create_col()
+    for number in range(10):
+        OpenSearchVectorStore(**options).insert([EAST], [{"data": "x"}], [f"m{number}"])
+        gc.collect()
+        assert len(OpenSearchVectorStore(**options).list()[0]) == number + 1
 
 
 @pytest.mark.parametrize("policy", ["wait_for", "true", True])
