@@ -134,7 +134,7 @@ def _treat(client: SearchClient, wanted: WantedIndex, *, check: bool, dry_run: b
     apply_plan(client, wanted)
     after = plan_index(client, wanted)
     state = "differs" if after.differences else "made" if not plan.exists else "mended" if plan.differences else "ok"
-    return _report(client, after, state)
+    return _report(client, replace(after, facts=plan.facts), state)
 
 
 def _index_of(client: SearchClient, collection: str) -> str:
@@ -175,7 +175,14 @@ def _sentence(report: dict[str, Any]) -> str:
         f"{report['collection']}: {report['state']} ({report['kind']}, {report['dims']} dimensions, "
         f"analysed by {report['analyzer']}, kNN by {report['engine']})"
     )
-    return "\n".join([line, *(f"  - {said}" for said in [*report["differences"], *report["notes"]])])
+    said = [*report["differences"], *report["notes"]]
+    if server := report.get("server"):
+        said.insert(
+            0,
+            f"server: {server['distribution']} {server['version']}, data nodes: {server['data_nodes']}, "
+            f"kNN by {' or '.join(server['engines'])}, analysis by {' or '.join(server['analyzers'])}",
+        )
+    return "\n".join([line, *(f"  - {sentence}" for sentence in said)])
 
 
 def _roll_sentence(report: dict[str, Any]) -> str:

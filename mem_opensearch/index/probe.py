@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.errors import IndexStateError
+from mem_opensearch.errors import ConfigError, IndexStateError
 from mem_opensearch.models import NATIVE_ATTRIBUTE, KnnEngine, Profile, ServerFacts
 from mem_opensearch.profiles import word_field
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mem_opensearch.client import SearchClient
+
+OLDEST = (2, 19, 0)
+"""Before it, one vector could have two scores, and neither was (1 + cosine) / 2 throughout (k-NN issue 2319)."""
 
 _PLUGIN_PROFILES: tuple[Profile, ...] = ("ik", "smartcn")  # best first
 _OTHER_PROFILES: tuple[Profile, ...] = ("jieba", "bigram")  # these need nothing of the server
@@ -22,11 +25,13 @@ def probe_server(client: SearchClient) -> ServerFacts:
     """Return what the server is and can do.
 
     Raises:
+        ConfigError: it is no OpenSearch, or one that is too old.
         IndexStateError: the server has no kNN plugin, so no index of ours can work there.
         BackendError: it can't be asked.
     """
     about = client.request("GET", "/")
     version = about.get("version", {})
+    _refuse_unsupported(str(version.get("distribution", "elasticsearch")), str(version.get("number", "0")))
     nodes = client.request("GET", "/_nodes/plugins").get("nodes", {})
     # A managed service may hide its nodes; lucene needs nothing that a k-NN plugin could lack.
     engines: frozenset[KnnEngine] = knn_engines(nodes) if nodes else frozenset({"lucene"})
@@ -44,6 +49,15 @@ def probe_server(client: SearchClient) -> ServerFacts:
             *_OTHER_PROFILES,
         ),
     )
+
+
+def _refuse_unsupported(distribution: str, number: str) -> None:
+    oldest = ".".join(map(str, OLDEST[:2]))
+    if distribution != "opensearch" or _version_of(number) < OLDEST:
+        raise ConfigError(
+            f"the server is {distribution} {number}; this release works with OpenSearch {oldest} and later: "
+            "upgrade the server, or give the 'url' of another"
+        )
 
 
 def has_legacy_bm25(client: SearchClient) -> bool:

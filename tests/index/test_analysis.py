@@ -246,3 +246,22 @@ def test_the_fold_of_our_own_data_is_pythons(folded, name):
 def units(text):
     """Return the length of a text as the server counts."""
     return len(text.encode("utf-16-le")) // 2
+
+
+def test_highlighting_points_at_the_text_as_it_was_written(store):
+    """The fold changes no offset: not after 恭弘, 䲰, an emoji, 𠮷 or a URL."""
+    text = "恭弘䲰😂𠮷 https://example.org/臺北?x=1 我住在臺北的大安區，型號ＰＸ－４４１"
+    store.insert([EAST], [{"data": text}], ["m"])
+    fields = ("text", "text.bigram", "text.en", "text.code", "text.joined")
+    for query, marked in [("台北", "臺北"), ("大安区", "大安區"), ("px-441", "ＰＸ－４４１")]:
+        body = {
+            "query": {"multi_match": {"query": query, "fields": list(fields)}},
+            "highlight": {"number_of_fragments": 0, "fields": {field: {} for field in fields}},
+        }
+        store.list()  # shows the write
+        (hit,) = store.client.request("POST", path_of(store.collection_name, "_search"), body=body)["hits"]["hits"]
+        assert hit["highlight"]
+        for field, (fragment,) in hit["highlight"].items():
+            assert fragment.replace("<em>", "").replace("</em>", "") == text, field
+        plain = ["".join(part.split("</em>")[0] for part in f.split("<em>")[1:]) for (f,) in hit["highlight"].values()]
+        assert any(marked in found for found in plain), (query, hit["highlight"])

@@ -10,6 +10,7 @@ import pytest
 import requests
 from typer.testing import CliRunner
 
+from mem_opensearch import OpenSearchVectorStore
 from mem_opensearch.cli import app
 from mem_opensearch.errors import ConfigError, IndexStateError
 from mem_opensearch.index import WantedIndex, apply_plan, ensure_index, plan_index, probe_server, template_name
@@ -135,6 +136,25 @@ def test_a_write_to_a_vanished_collection_makes_no_index_with_a_guessed_mapping(
     assert requests.head(f"{opensearch_url}/{store.collection_name}", timeout=30).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        (
+            {"number": "2.18.0", "distribution": "opensearch"},
+            "opensearch 2.18.0; this release works with OpenSearch 2.19",
+        ),
+        ({"number": "8.15.0"}, "elasticsearch 8.15.0; this release works with OpenSearch 2.19"),
+    ],
+)
+@pytest.mark.unit
+def test_a_server_that_is_not_supported_is_refused_by_name(httpserver, about, said):
+    """No such server can be had here: this one only says that it is one."""
+    httpserver.expect_request("/mem0/_mapping").respond_with_json({"error": "none"}, status=404)
+    httpserver.expect_request("/").respond_with_json({"version": about})
+    with pytest.raises(ConfigError, match=said):
+        OpenSearchVectorStore(url=httpserver.url_for(""), embedding_model_dims=2).create_col()
+
+
 class TestCommand:
     """``python -m mem_opensearch.init``, which is ``mem-opensearch init``."""
 
@@ -150,6 +170,7 @@ class TestCommand:
         made = run("--dims", "4")
         assert made.exit_code == 0
         assert made.stdout.count("made") == 2
+        assert "server: opensearch" in made.stdout
         again = run("--dims", "4")
         assert again.exit_code == 0
         assert again.stdout.count(": ok (") == 2
