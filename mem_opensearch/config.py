@@ -73,6 +73,12 @@ class StoreConfig(BaseSettings):
     # -- what
     collection_name: str = Field("mem0", description="Name of the collection: an alias, never a bare index.")
     embedding_model_dims: int = Field(1536, ge=1, le=16000, description="Length of the vectors.")
+    embedding_model: str | None = Field(
+        None,
+        min_length=1,
+        description="Name of the embedding model; kept with the index, so that another model of the same length is "
+        "refused instead of compared.",
+    )
     kind: Literal["memory", "entities"] | None = Field(
         None, description="What the collection holds; by default entities if its name ends in `_entities`."
     )

@@ -66,6 +66,7 @@ class IndexSpec:
         shards: primary shards, >= 1.
         replicas: copies of each shard, >= 0.
         dictionary: fingerprint of the dictionaries that words depend on; None where there are none to know of.
+        model: name of the embedding model that the vectors come from; None where it was not told.
         index: the index that this was read from; empty for one that is not made yet.
     """
 
@@ -77,6 +78,7 @@ class IndexSpec:
     shards: int = 1
     replicas: int = 0
     dictionary: str | None = None
+    model: str | None = None
     index: str = field(default="", compare=False)
 
 

@@ -2,8 +2,6 @@
 
 from mem_opensearch.index.analyze import FieldTokens, TextAnalysis, analyse_text
 from mem_opensearch.index.bootstrap import (
-    Plan,
-    WantedIndex,
     apply_plan,
     ensure_index,
     find_index,
@@ -15,6 +13,7 @@ from mem_opensearch.index.names import SCHEMA, index_name, template_name
 from mem_opensearch.index.probe import probe_server
 from mem_opensearch.index.roll import RollReport, drop_old_generations, roll_index
 from mem_opensearch.index.templates import META_KEY, render_templates
+from mem_opensearch.index.wanted import Plan, WantedIndex
 
 __all__ = [
     "META_KEY",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.opensearch import path_of
 from mem_opensearch.errors import ConfigError
-from mem_opensearch.index.bootstrap import WantedIndex, plan_index, read_spec
+from mem_opensearch.index.bootstrap import plan_index, read_spec
 from mem_opensearch.index.dictionary import dictionary_difference
 from mem_opensearch.index.names import PREFIX
 from mem_opensearch.index.templates import render_templates
+from mem_opensearch.index.wanted import WantedIndex
 from mem_opensearch.profiles import TEXT_FIELD, word_field
 from mem_opensearch.queries import FIELD_BOOSTS
 

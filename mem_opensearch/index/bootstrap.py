@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mem_opensearch.client.opensearch import path_of
 from mem_opensearch.errors import ConfigError, IndexStateError
@@ -20,79 +20,15 @@ from mem_opensearch.index.live import leftover_notes, live_differences
 from mem_opensearch.index.names import SCHEMA, index_name, template_name
 from mem_opensearch.index.probe import probe_server
 from mem_opensearch.index.templates import META_KEY, render_templates
+from mem_opensearch.index.wanted import Plan, WantedIndex
 from mem_opensearch.models import IndexSpec, ServerFacts
 from mem_opensearch.profiles import word_field
-from mem_opensearch.text import load_dictionary
 
 if TYPE_CHECKING:
     from mem_opensearch.client import SearchClient
-    from mem_opensearch.config import StoreConfig
-    from mem_opensearch.text import UserDictionary
 
 _BAD_REQUEST = 400
 _NOT_FOUND = 404
-
-
-@dataclass(frozen=True, slots=True)
-class WantedIndex:
-    """What a caller wants of an index; None leaves the choice to the server's abilities.
-
-    Attributes:
-        collection: name of the collection.
-        kind: memories or entities.
-        dims: length of the vectors.
-        profile: Chinese analysis.
-        engine: kNN engine.
-        shards: primary shards, used only when the index is made.
-        replicas: copies per shard, used only when the index is made.
-        dictionary: the user's words.
-    """
-
-    collection: str
-    kind: Any
-    dims: int
-    profile: Any = None
-    engine: Any = None
-    shards: int = 1
-    replicas: int | None = None
-    dictionary: UserDictionary | None = None
-
-    @classmethod
-    def of(cls, config: StoreConfig) -> WantedIndex:
-        """Return what the configuration asks for.
-
-        Raises:
-            ConfigError: the dictionary can't be read: names the file and the line.
-        """
-        return cls(
-            collection=config.collection_name,
-            kind=config.collection_kind,
-            dims=config.embedding_model_dims,
-            profile=None if config.analyzer == "auto" else config.analyzer,
-            engine=None if config.knn_engine == "auto" else config.knn_engine,
-            shards=config.shards,
-            replicas=config.replicas,
-            dictionary=None if config.dictionary is None else load_dictionary(config.dictionary),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What `ensure_index` finds or would do.
-
-    Attributes:
-        spec: the index as it is, or as it would be made.
-        exists: whether it is there.
-        differences: what is not as wanted, one sentence each; empty when all is well.
-        facts: what the server can do; None when the index exists and nothing had to be asked.
-        notes: what is worth knowing and not wrong, such as old indices that a roll has left.
-    """
-
-    spec: IndexSpec
-    exists: bool
-    differences: tuple[str, ...] = ()
-    facts: ServerFacts | None = None
-    notes: tuple[str, ...] = ()
 
 
 def ensure_index(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
@@ -223,6 +159,7 @@ def read_spec(client: SearchClient, collection: str) -> tuple[IndexSpec, tuple[s
         profile=meta["profile"],
         engine=meta["engine"],
         dictionary=meta.get("dictionary"),
+        model=meta.get("model"),
         index=name,
     )
     wrong = []
@@ -238,6 +175,11 @@ def _differences(spec: IndexSpec, wanted: WantedIndex) -> list[str]:
         found.append(
             f"index '{name}' holds vectors of {spec.dims} dimensions, the configuration says {wanted.dims}; use the "
             f"embedder that the index was made for, or another collection_name for the new one"
+        )
+    if spec.model and wanted.model and spec.model != wanted.model:
+        found.append(
+            f"index '{name}' holds vectors of the model '{spec.model}', the configuration says '{wanted.model}': their "
+            "vectors can't be compared; use that embedder, or another collection_name for the new one"
         )
     if spec.kind != wanted.kind:
         found.append(f"index '{name}' holds {spec.kind}, the configuration says {wanted.kind}; set kind={spec.kind}")
@@ -281,6 +223,7 @@ def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
         shards=wanted.shards,
         replicas=min(1, facts.data_nodes - 1) if wanted.replicas is None else wanted.replicas,
         dictionary=word_field(profile, wanted.dictionary).fingerprint,
+        model=wanted.model,
     )
 
 

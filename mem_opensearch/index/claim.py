@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mem_opensearch.client import SearchClient
-    from mem_opensearch.index.bootstrap import WantedIndex
+    from mem_opensearch.index.wanted import WantedIndex
     from mem_opensearch.models import IndexSpec
 
 _BAD_REQUEST, _NOT_FOUND = 400, 404
@@ -96,12 +96,17 @@ def _spec_of_next(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
             f"{wanted.dims} can't be made of them. For another embedder make a new collection (python -m "
             f"mem_opensearch.init --collection NEW --dims {wanted.dims}) and add the memories to it again"
         )
+    if spec.model and wanted.model and spec.model != wanted.model:
+        raise IndexStateError(
+            f"collection '{wanted.collection}' holds vectors of the model '{spec.model}', and a roll keeps the "
+            f"vectors; for '{wanted.model}' make a new collection and add the memories to it again"
+        )
     if spec.kind != wanted.kind:
         raise IndexStateError(f"collection '{wanted.collection}' holds {spec.kind}, not {wanted.kind}")
     facts = probe_server(client)
     profile = wanted.profile or (spec.profile if spec.profile in facts.profiles else None)
     engine = wanted.engine or (spec.engine if spec.engine in facts.engines else None)
-    wanted = replace(wanted, profile=profile, engine=engine)
+    wanted = replace(wanted, profile=profile, engine=engine, model=wanted.model or spec.model)
     return _choose(wanted, fit_to_dictionary(client, facts, wanted))
 
 

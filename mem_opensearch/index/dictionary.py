@@ -23,7 +23,7 @@ from mem_opensearch.profiles import takes_dictionary, word_field
 
 if TYPE_CHECKING:
     from mem_opensearch.client import SearchClient
-    from mem_opensearch.index.bootstrap import WantedIndex
+    from mem_opensearch.index.wanted import WantedIndex
     from mem_opensearch.models import IndexSpec, ServerFacts
     from mem_opensearch.text import UserDictionary
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mem_opensearch.client import SearchClient
-    from mem_opensearch.index.bootstrap import WantedIndex
+    from mem_opensearch.index.wanted import WantedIndex
     from mem_opensearch.profiles import WordField
 
     Progress = Callable[[str, int, int], None]

@@ -70,7 +70,8 @@ def meta_of(spec: IndexSpec) -> dict[str, Any]:
         "fold": fold_version(),
         "made_by": __version__,
     }
-    return meta if spec.dictionary is None else meta | {"dictionary": spec.dictionary}
+    told = {"dictionary": spec.dictionary, "model": spec.model}
+    return meta | {name: value for name, value in told.items() if value is not None}
 
 
 def _fill(node: Any, values: dict[str, object]) -> Any:  # noqa: ANN401 - any JSON

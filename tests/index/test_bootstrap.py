@@ -13,7 +13,15 @@ from typer.testing import CliRunner
 from mem_opensearch import OpenSearchVectorStore
 from mem_opensearch.cli import app
 from mem_opensearch.errors import ConfigError, IndexStateError
-from mem_opensearch.index import WantedIndex, apply_plan, ensure_index, plan_index, probe_server, template_name
+from mem_opensearch.index import (
+    WantedIndex,
+    apply_plan,
+    ensure_index,
+    plan_index,
+    probe_server,
+    roll_index,
+    template_name,
+)
 
 
 @pytest.fixture
@@ -51,6 +59,20 @@ def test_ensure_is_idempotent_and_remembers(client, wanted):
     assert list(mapping) == [f"{wanted.collection}-v1-000001"]
     meta = mapping[f"{wanted.collection}-v1-000001"]["mappings"]["_meta"]["mem_opensearch"]
     assert (meta["schema"], meta["dims"], meta["profile"], meta["engine"]) == (1, 4, "ik", "lucene")
+
+
+def test_another_embedding_model_of_the_same_length_is_refused(make_store, wanted):
+    store = make_store(embedding_model="use")
+    store.insert([[1, 0, 0, 0]], [{"data": "x"}], ["m"])
+    with pytest.raises(IndexStateError, match="vectors of the model 'use', the configuration says 'e5'"):
+        make_store(embedding_model="e5").search("q", [1, 0, 0, 0])
+    with pytest.raises(IndexStateError, match="a roll keeps the vectors"):
+        roll_index(store.client, replace(wanted, model="e5"))
+    roll_index(store.client, wanted)  # which does not name it, and keeps what is known
+    with pytest.raises(IndexStateError, match="vectors of the model 'use'"):
+        make_store(embedding_model="e5").list()
+    assert make_store(embedding_model="use").list()[0][0].id == "m"
+    assert make_store().list()[0][0].id == "m"
 
 
 def test_no_user_data_can_change_the_mapping(store):
