@@ -138,16 +138,26 @@ class Lease:
 def wait_until_dead(client: SearchClient, collection: str, index: str) -> list[str]:
     """Watch the lease of `index`; return its aliases when its owner is gone.
 
+    One beat is no sign of life: the owner may have sent it and died, and the server carries it out afterwards.
+
     Raises:
         IndexStateError: the owner is alive, or has just finished.
     """
-    first = _leases_of(client, index)
+    prefix = lease_prefix(collection)
+    seen = _leases_of(client, index)
+    beats = 0
     end = time.monotonic() + PATIENCE_SECONDS
-    while first and time.monotonic() < end:
+    while seen and time.monotonic() < end:
         time.sleep(min(0.5, PATIENCE_SECONDS))
-        if _leases_of(client, index) != first:
+        now = _leases_of(client, index)
+        if now == seen:
+            continue
+        beats += 1
+        if beats > 1 or not any(alias.startswith(prefix) for alias in now):
             raise IndexStateError(_under_way(index))
-    return [alias for alias in first if alias.startswith(lease_prefix(collection))]
+        seen = now
+        end = time.monotonic() + PATIENCE_SECONDS
+    return [alias for alias in seen if alias.startswith(prefix)]
 
 
 def _under_way(index: str) -> str:

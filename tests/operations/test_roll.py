@@ -242,7 +242,12 @@ def test_killed_at_random_moments_it_loses_nothing(make_store, wanted, opensearc
             process.wait()
             process.stdout.close()
             print(f"killed after: {said[-1]}; writes blocked: {is_blocked(store)[0]}")
-        report = roll_index(store.client, wanted)
+        try:
+            report = roll_index(store.client, wanted)
+        except IndexStateError as error:
+            # The killed one had already sent the switch, and the server has just carried it out: that roll is done.
+            assert "another process is rolling" in str(error)  # noqa: PT017 - it is not what is tested
+            report = roll_index(store.client, wanted)
         assert is_blocked(store) == [False]
         time.sleep(0.3)
     print(f"{load.writes} writes, longest {load.longest_write:.1f} s; {load.reads} rounds of reads; {report}")
