@@ -246,7 +246,7 @@ def test_killed_at_random_moments_it_loses_nothing(make_store, wanted, opensearc
             report = roll_index(store.client, wanted)
         except IndexStateError as error:
             # The killed one had already sent the switch, and the server has just carried it out: that roll is done.
-            # Only that excuses the refusal: with an unfinished generation left, a dead process was taken for a living one.
+            # Only that excuses the refusal: with an unfinished generation left, a dead process was taken for alive.
             assert list_generations(store.client, store.collection_name).unfinished is None, error  # noqa: PT017
             report = roll_index(store.client, wanted)
         assert is_blocked(store) == [False]
