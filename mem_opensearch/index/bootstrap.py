@@ -42,7 +42,7 @@ def ensure_index(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
     """
     spec = find_index(client, wanted)
     if spec is None:
-        _create(client, _choose(wanted, fit_to_dictionary(client, probe_server(client), wanted)))
+        _create(client, choose_spec(wanted, fit_to_dictionary(client, probe_server(client), wanted)))
         spec = find_index(client, wanted)  # what the server made, not what we think we sent
     if spec is not None:
         refuse_other_dictionary(spec, wanted.dictionary)
@@ -79,7 +79,7 @@ def plan_index(client: SearchClient, wanted: WantedIndex) -> Plan:
     found = read_spec(client, wanted.collection)
     if found is None:
         facts = probe_server(client)
-        spec = _choose(wanted, fit_to_dictionary(client, facts, wanted))
+        spec = choose_spec(wanted, fit_to_dictionary(client, facts, wanted))
         return Plan(spec=spec, exists=False, facts=facts)
     spec, wrong = found
     differences = [*wrong, *_differences(spec, wanted)]
@@ -97,7 +97,7 @@ def apply_plan(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
     """Make or check the index as `ensure_index` does, and put its templates again if they are missing or differ."""
     spec = ensure_index(client, wanted)
     if template_differences(client, _to_render(spec, wanted)):
-        _put_templates(client, _to_render(spec, wanted))
+        put_templates(client, _to_render(spec, wanted))
     return spec
 
 
@@ -198,7 +198,7 @@ def _differences(spec: IndexSpec, wanted: WantedIndex) -> list[str]:
     return found
 
 
-def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
+def choose_spec(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
     """Return the best index that the server can hold within what is wanted."""
     refuse_useless_dictionary(wanted)
     if wanted.profile is not None and wanted.profile not in facts.profiles:
@@ -227,14 +227,15 @@ def _choose(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
     )
 
 
-def _put_templates(client: SearchClient, spec: IndexSpec) -> None:
+def put_templates(client: SearchClient, spec: IndexSpec) -> None:
+    """Send both templates of a collection; the server replaces what it has under their names."""
     templates = render_templates(spec)
     client.request("PUT", path_of("_component_template", templates.component_name), body=templates.component)
     client.request("PUT", path_of("_index_template", template_name(spec.collection)), body=templates.index)
 
 
 def _create(client: SearchClient, spec: IndexSpec) -> None:
-    _put_templates(client, spec)
+    put_templates(client, spec)
     answer = client.request(
         "PUT",
         path_of(index_name(spec.collection)),

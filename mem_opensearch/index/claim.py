@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mem_opensearch.client.opensearch import encode, path_of
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.index import copying
-from mem_opensearch.index.bootstrap import _choose, _put_templates, read_spec
+from mem_opensearch.index.bootstrap import choose_spec, put_templates, read_spec
 from mem_opensearch.index.dictionary import fit_to_dictionary
 from mem_opensearch.index.generations import ROLL_KEY, Generations, list_generations, remove_write_block
 from mem_opensearch.index.lease import Lease, wait_until_dead
@@ -107,7 +107,7 @@ def _spec_of_next(client: SearchClient, wanted: WantedIndex) -> IndexSpec:
     profile = wanted.profile or (spec.profile if spec.profile in facts.profiles else None)
     engine = wanted.engine or (spec.engine if spec.engine in facts.engines else None)
     wanted = replace(wanted, profile=profile, engine=engine, model=wanted.model or spec.model)
-    return _choose(wanted, fit_to_dictionary(client, facts, wanted))
+    return choose_spec(wanted, fit_to_dictionary(client, facts, wanted))
 
 
 def _resume(client: SearchClient, generations: Generations, spec: IndexSpec, digest: str) -> Claim | None:
@@ -131,7 +131,7 @@ def _resume(client: SearchClient, generations: Generations, spec: IndexSpec, dig
 def _begin(client: SearchClient, generations: Generations, spec: IndexSpec, digest: str) -> Claim:
     """Make the next generation."""
     live = generations.live
-    _put_templates(client, spec)
+    put_templates(client, spec)
     lease = Lease(client, spec.collection, generations.next_name)
     start = copying.read_checkpoint(client, live.name)
     mark = {"source": live.uuid, "digest": digest, "done": -1, "upto": start.high, "low": start.low}
