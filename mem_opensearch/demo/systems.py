@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from mem_opensearch.client.opensearch import path_of
 from mem_opensearch.extras import require
 
 if TYPE_CHECKING:
@@ -123,8 +124,16 @@ def open_systems(*, url: str, name: str, embedder: Embedder) -> Iterator[tuple[S
         probe.client.request("GET", "/")  # fails here, before there is anything to clean up
         address = probe.client.hosts[0]
         ours = stack.enter_context(_open_ours(address, f"{name}-ours", embedder))
-        builtin = stack.enter_context(_open_builtin(address, f"{name}-builtin", embedder))
+        theirs = f"{name}-builtin"
+        # Before it is opened: mem0 makes its index in a constructor that takes a second, and may be interrupted there.
+        stack.callback(_delete_indices, probe.client, (theirs, f"{theirs}_entities"))
+        builtin = stack.enter_context(_open_builtin(address, theirs, embedder))
         yield probe.client, (ours, builtin)
+
+
+def _delete_indices(client: SearchClient, names: Sequence[str]) -> None:
+    for name in names:
+        client.request("DELETE", path_of(name), accept=(404,))
 
 
 @contextmanager
@@ -185,8 +194,7 @@ def _open_ours(url: str, collection: str, embedder: Embedder) -> Iterator[System
 def _open_builtin(url: str, collection: str, embedder: Embedder) -> Iterator[System]:
     from mem_opensearch.mem0.builtin import builtin_memory
 
-    with builtin_memory(url=url, collection=collection, embedder=embedder) as builtin, ExitStack() as stack:
-        stack.callback(builtin.drop)
+    with builtin_memory(url=url, collection=collection, embedder=embedder) as builtin:
         builtin.memory.embedding_model = RememberedEmbeddings(builtin.memory.embedding_model)
 
         def insert(memories: Sequence[Memory], vectors: Any) -> None:  # noqa: ANN401 - numpy array
