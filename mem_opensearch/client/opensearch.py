@@ -1,220 +1,68 @@
-"""Send one request to OpenSearch: encoded, retried with jitter, counted, every failure typed."""
+"""Carry requests to OpenSearch through opensearch-py."""
 
 from __future__ import annotations
 
-import itertools
-import random
-import time
 import warnings
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
-import orjson
-import tenacity
-
-from mem_opensearch.client import failures
+from mem_opensearch.client.base import SearchClient
+from mem_opensearch.client.transport import Answer, NoAnswer
 from mem_opensearch.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import opensearchpy
 
     from mem_opensearch.config import StoreConfig
-    from mem_opensearch.errors import MemOpenSearchError
 
-BACKOFF_SECONDS = (
-    0.25  # doubled at each try, with full jitter (AWS Architecture Blog, "Exponential Backoff and Jitter")
-)
-BACKOFF_LIMIT = 5.0
-BLOCK_WAIT = (0.05, 0.5)  # between two looks at a write block, which a roll takes off within a second or so
+_EVERY_STATUS = range(300, 600)
 
 
-class _Retry(Exception):  # noqa: N818 - a signal between two functions of this file
-    """One try failed in a way that another may mend."""
+class OpenSearchTransport:
+    """A `Transport` over an opensearch-py client.
 
-    def __init__(self, note: str, cause: Exception, *, blocked: bool = False) -> None:
-        self.note = note
-        self.cause = cause
-        self.blocked = blocked
-        super().__init__(note)
+    The client's connections are used, not its `perform_request`, which retries without a pause and keeps an answer's
+    status and headers to itself.
 
-
-def encode(body: object) -> bytes:
-    """Return `body` as JSON; numpy vectors are written without a copy to lists.
-
-    Raises:
-        TypeError: the body holds something that JSON has no form for.
-    """
-    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
-
-
-def encode_lines(bodies: Iterable[object]) -> bytes:
-    """Return `bodies` as newline-delimited JSON, as `_bulk` and `_msearch` want it."""
-    return b"".join(
-        orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE) for body in bodies
-    )
-
-
-def path_of(*parts: str) -> str:
-    """Return a URL path of escaped parts: ids and names are only ever data.
-
-    >>> path_of("memories", "_doc", "a/b?c")
-    '/memories/_doc/a%2Fb%3Fc'
-    """
-    return "/" + "/".join(quote(part, safe="") for part in parts)
-
-
-class SearchClient:
-    """A connection to one OpenSearch cluster, safe to share between threads.
-
-    Attributes:
-        requests: HTTP requests sent so far, retries included.
+    Args:
+        raw: the client.
     """
 
-    def __init__(self, raw: opensearchpy.OpenSearch, *, timeout: float, max_tries: int, owned: bool) -> None:
-        self._raw = raw
-        self._timeout = timeout
-        self._max_tries = max_tries
-        self._owned = owned
-        self._counter = itertools.count(1)
-        self.requests = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections, unless the caller brought the client."""
-        if self._owned:
-            self._raw.close()
+    def __init__(self, raw: opensearchpy.OpenSearch) -> None:
+        self.raw = raw
 
     @property
     def hosts(self) -> list[str]:
         """The hosts that requests go to, without credentials."""
-        return [connection.host for connection in self._raw.transport.connection_pool.connections]
+        return [connection.host for connection in self.raw.transport.connection_pool.connections]
 
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        body: object = None,
-        accept: Sequence[int] = (),
-        timeout: float | None = None,
-    ) -> dict[str, Any]:
-        """Send one request and return the decoded answer.
-
-        Every request of this package may be sent twice without harm (writes carry their id), so time-outs, resets and
-        429/502/503/504 are retried with jittered backoff. So is a write that meets a write block, for up to
-        `failures.BLOCK_SECONDS`, however many tries that takes: a roll has one for a moment.
-
-        Args:
-            method: HTTP method.
-            path: absolute path, made by `path_of`.
-            params: URL parameters.
-            body: JSON value, or bytes that are sent as they are.
-            accept: error statuses that the caller treats as an answer; their body is returned with ``"status"`` in it.
-            timeout: seconds for this request, instead of the configured ones.
-
-        Raises:
-            InvalidInputError: the body can't be written as JSON.
-            IndexStateError: the index does not exist.
-            BackendError: and its kinds, for everything else.
-        """
-        action = f"{method} {path}"
-        try:
-            data = body if body is None or isinstance(body, bytes) else encode(body)
-        except TypeError as error:
-            raise failures.from_encoding(error, action=action) from None
-        sent_params = {**(params or {}), "request_timeout": timeout or self._timeout}
-        tries: list[str] = []
-        retrying = tenacity.Retrying(
-            stop=_Stop(self._max_tries),
-            wait=_wait,
-            retry=tenacity.retry_if_exception_type(_Retry),
-            reraise=True,
-        )
-        try:
-            return retrying(self._send, method, path, params=sent_params, data=data, accept=accept, tries=tries)
-        except _Retry as last:
-            raise self._give_up(last.cause, action, tries) from last.cause
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any],
-        data: bytes | None,
-        accept: Sequence[int],
-        tries: list[str],
-    ) -> dict[str, Any]:
+    def send(
+        self, method: str, path: str, *, params: Mapping[str, object], body: bytes | None, timeout: float
+    ) -> Answer:
+        """Send one request to one host; a host that gives no answer is left out for a while, if there are others."""
         import opensearchpy.exceptions as raised
 
-        action = f"{method} {path}"
-        self.requests = next(self._counter)
+        transport = self.raw.transport
+        connection = transport.get_connection()
         try:
-            answer = self._raw.transport.perform_request(method, path, params=dict(params), body=data)
+            status, headers, data = connection.perform_request(
+                method, path, params=dict(params), body=body, timeout=timeout, ignore=_EVERY_STATUS
+            )
         except raised.SSLError as error:
-            tries.append("TLS failure")
-            raise self._give_up(error, action, tries) from error
+            raise NoAnswer("TLS failure", str(error), passing=False) from error
         except raised.ConnectionError as error:  # ConnectionTimeout is one
+            transport.mark_dead(connection)
             note = "time-out" if isinstance(error, raised.ConnectionTimeout) else "no connection"
-            tries.append(note)
-            raise _Retry(note, error) from error
-        except raised.TransportError as error:
-            status = error.status_code if isinstance(error.status_code, int) else 0
-            info = failures.decode(error.info or error.error)  # a body that is no JSON stands where the type would
-            if status in accept:
-                return {**(info if isinstance(info, dict) else {"error": info}), "status": status}
-            tries.append(str(status))
-            if failures.is_write_block(info):
-                tries[:] = list(dict.fromkeys(tries))  # hundreds of equal ones say no more
-                raise _Retry("write block", error, blocked=True) from error
-            if status in failures.RETRIABLE_STATUS:
-                raise _Retry(str(status), error) from error
-            raise failures.from_status(status, info, action=action, tries=tries) from error
-        except raised.OpenSearchException as error:  # SerializationError is one
-            raise failures.from_body(error, action=action) from error
-        if method == "HEAD":
-            return {"exists": bool(answer)}
-        if not isinstance(answer, dict):
-            raise failures.from_body(TypeError(type(answer).__name__), action=action)
-        return answer
+            raise NoAnswer(note, str(error), passing=True) from error
+        except raised.OpenSearchException as error:
+            raise NoAnswer("failure", str(error), passing=False) from error
+        transport.connection_pool.mark_live(connection)
+        return Answer(status, {name.lower(): value for name, value in headers.items()}, data)
 
-    def _give_up(self, error: Exception, action: str, tries: list[str]) -> MemOpenSearchError:
-        status = getattr(error, "status_code", None)
-        if isinstance(status, int):
-            info = failures.decode(getattr(error, "info", None))
-            return failures.from_status(status, info, action=action, tries=tries)
-        return failures.from_socket(error, action=action, hosts=self.hosts, tries=tries)
-
-
-class _Stop:
-    """End the tries of one request: after so many failures, or after so long a wait for a write block."""
-
-    def __init__(self, max_tries: int) -> None:
-        self._left = max_tries
-        self._blocked_since: float | None = None
-
-    def __call__(self, state: tenacity.RetryCallState) -> bool:
-        error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, _Retry) and error.blocked:
-            self._blocked_since = self._blocked_since or time.monotonic()
-            return time.monotonic() - self._blocked_since >= failures.BLOCK_SECONDS
-        self._left -= 1
-        return self._left <= 0
-
-
-def _wait(state: tenacity.RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, _Retry) and error.blocked:
-        return random.uniform(*BLOCK_WAIT)  # noqa: S311 - jitter
-    return tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT)(state)
+    def close(self) -> None:
+        """Close the connections."""
+        self.raw.close()
 
 
 def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
@@ -232,7 +80,8 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
     if config.client is not None:
         if not hasattr(config.client, "transport"):
             raise ConfigError(f"'client' is a {type(config.client).__name__}; give an opensearchpy.OpenSearch")
-        return SearchClient(config.client, timeout=config.timeout, max_tries=config.max_tries, owned=False)
+        given = OpenSearchTransport(config.client)
+        return SearchClient(given, timeout=config.timeout, max_tries=config.max_tries, owned=False)
     if not config.verify_certs and any(url.startswith("https:") for url in urls):
         warnings.warn(
             "verify_certs=False: the server's certificate is not checked, so anyone on the way can read and change "
@@ -251,9 +100,8 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
         pool_maxsize=config.pool_maxsize,
         http_compress=config.http_compress,
         connection_class=_connection_class(config),
-        max_retries=0,  # retried here, with a pause; the transport's own retries never sleep
     )
-    return SearchClient(raw, timeout=config.timeout, max_tries=config.max_tries, owned=True)
+    return SearchClient(OpenSearchTransport(raw), timeout=config.timeout, max_tries=config.max_tries, owned=True)
 
 
 def _auth_of(config: StoreConfig) -> object:

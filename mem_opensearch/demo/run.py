@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mem_opensearch._version import __version__
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.demo.load import load_memories
 from mem_opensearch.demo.questions import QUESTIONS
 from mem_opensearch.demo.results import Answer, Asked, DemoResult, Stored, Versions

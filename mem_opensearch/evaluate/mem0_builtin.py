@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client import failures
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import BackendError, MemOpenSearchError
 from mem_opensearch.evaluate.metrics import Candidates
 from mem_opensearch.extras import require

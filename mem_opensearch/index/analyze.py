@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.index.bootstrap import plan_index, read_spec
 from mem_opensearch.index.dictionary import dictionary_difference

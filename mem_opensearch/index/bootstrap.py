@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import ConfigError, IndexStateError
 from mem_opensearch.index.dictionary import (
     dictionary_difference,

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.opensearch import encode, path_of
+from mem_opensearch.client.encoding import encode, path_of
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.index import copying
 from mem_opensearch.index.bootstrap import choose_spec, put_templates, read_spec

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.opensearch import encode_lines, path_of
+from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.errors import BackendError, IndexStateError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.index.names import generation_number, index_name, index_pattern
 from mem_opensearch.index.templates import META_KEY

@@ -13,7 +13,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Self
 
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import IndexStateError, MemOpenSearchError
 from mem_opensearch.index.names import PREFIX
 

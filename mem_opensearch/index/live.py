@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.index.generations import list_generations
 from mem_opensearch.index.templates import render_templates

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import IndexStateError, MemOpenSearchError
 from mem_opensearch.index import comparing, copying
 from mem_opensearch.index.claim import Claim, claim_next

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tenacity
 
 from mem_opensearch.client import failures
+from mem_opensearch.client.base import BACKOFF_LIMIT, BACKOFF_SECONDS, BLOCK_WAIT
+from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.client.failures import RETRIABLE_STATUS, is_write_block
-from mem_opensearch.client.opensearch import BACKOFF_LIMIT, BACKOFF_SECONDS, BLOCK_WAIT, encode_lines, path_of
 from mem_opensearch.errors import BackendError, MemOpenSearchError, PartialWriteError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client import SearchClient, open_client
+from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.client.failures import from_status
-from mem_opensearch.client.opensearch import encode_lines, path_of
 from mem_opensearch.config import LOCAL, StoreConfig
 from mem_opensearch.errors import BackendError, ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import (

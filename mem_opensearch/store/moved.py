@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mem_opensearch.client.opensearch import encode_lines, path_of
+from mem_opensearch.client.encoding import encode_lines, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch import queries
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch import queries as bodies
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import InvalidInputError, MemoryNotFoundError
 from mem_opensearch.filters import compile_filter
 from mem_opensearch.models import Hit, hit_from

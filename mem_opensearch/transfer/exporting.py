@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.opensearch import encode_lines, path_of
+from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.index import read_spec
 from mem_opensearch.transfer.lines import open_to_write

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import read_spec
 from mem_opensearch.store import OpenSearchVectorStore

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import IndexStateError, InvalidInputError
 from mem_opensearch.filters import as_instant
 from mem_opensearch.index import META_KEY

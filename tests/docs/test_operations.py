@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mem_opensearch import LocalNode, OpenSearchVectorStore
-from mem_opensearch.client.opensearch import encode_lines
+from mem_opensearch.client.encoding import encode_lines
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
 DIMS = 512

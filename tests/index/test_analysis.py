@@ -14,7 +14,7 @@ import pytest
 
 import mem_opensearch
 from mem_opensearch import OpenSearchVectorStore
-from mem_opensearch.client.opensearch import path_of
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.index import analyse_text
 from mem_opensearch.text import fold
 from mem_opensearch.text.fold import fold_table

@@ -18,7 +18,7 @@ os.environ.setdefault("MEM0_TELEMETRY", "False")
 import mem_opensearch.mem0 as bridge
 from mem_opensearch import OpenSearchVectorStore
 from mem_opensearch.cli import app
-from mem_opensearch.client.opensearch import encode_lines
+from mem_opensearch.client.encoding import encode_lines
 from mem_opensearch.embed import UniversalSentenceEncoder
 from mem_opensearch.errors import ConfigError, IndexStateError
 from mem_opensearch.transfer import migrate_index

@@ -12,8 +12,8 @@ import pytest
 from werkzeug import Response
 
 from mem_opensearch import OpenSearchVectorStore
+from mem_opensearch.client import base as module
 from mem_opensearch.client import open_client
-from mem_opensearch.client import opensearch as module
 from mem_opensearch.config import StoreConfig
 from mem_opensearch.errors import (
     AuthenticationError,
@@ -263,7 +263,8 @@ def test_every_error_of_the_transport_becomes_one_of_ours(client, monkeypatch):
         def fail(*_args, _error=error, **_kwargs):
             raise _error
 
-        monkeypatch.setattr(client._raw.transport, "perform_request", fail)
+        (connection,) = client.transport.raw.transport.connection_pool.connections
+        monkeypatch.setattr(connection, "perform_request", fail)
         with pytest.raises(MemOpenSearchError):
             client.request("GET", "/x")
 

@@ -32,7 +32,7 @@ def connection_of(**options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         client = open_client(config, config.urls)
-    (connection,) = client._raw.transport.connection_pool.connections
+    (connection,) = client.transport.raw.transport.connection_pool.connections
     return connection
 
 
@@ -95,7 +95,7 @@ def test_unverified_tls_warns():
 def test_a_given_client_is_used_as_it_is():
     raw = opensearchpy.OpenSearch(hosts=["http://127.0.0.1:1"])
     store = OpenSearchVectorStore(client=raw)
-    assert store.client._raw is raw
+    assert store.client.transport.raw is raw
     with pytest.raises(ConfigError, match="give an opensearchpy.OpenSearch"):
         _ = OpenSearchVectorStore(client="http://x").client
     with pytest.raises(ConfigError, match="with 'client' given, url would have no effect"):

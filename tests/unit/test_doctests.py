@@ -6,7 +6,7 @@ import importlib
 import pytest
 
 MODULES = [
-    "client.opensearch",
+    "client.encoding",
     "filters",
     "index.names",
     "index.probe",
