@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client import SearchClient, open_client
-from mem_opensearch.client.encoding import encode_lines, path_of
-from mem_opensearch.client.failures import from_status
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.config import LOCAL, StoreConfig
 from mem_opensearch.errors import BackendError, ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import (
@@ -26,11 +25,12 @@ from mem_opensearch.index.lease import LEASE_PREFIX
 from mem_opensearch.index.probe import has_legacy_bm25
 from mem_opensearch.profiles import WordField, word_field
 from mem_opensearch.queries import boosts_for
-from mem_opensearch.store.moved import write_words
+from mem_opensearch.store import documents
+from mem_opensearch.store.rows import Rows, RowsById
 from mem_opensearch.store.visibility import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from mem_opensearch.models import IndexSpec
@@ -60,6 +60,7 @@ class Collection:
         self._wanted = WantedIndex.of(self.config)
         self._lock = threading.RLock()
         self._client: SearchClient | None = None
+        self._reached: Rows | None = None
         self._spec: IndexSpec | None = None
         self._boosts: Mapping[str, float] | None = None
         server = (
@@ -80,6 +81,20 @@ class Collection:
             if self._client is None:
                 self._client = open_client(self.config, self._find_urls())
             return self._client
+
+    @property
+    def _rows(self) -> Rows:
+        """How single rows are reached on this server."""
+        with self._lock:
+            if self._reached is None:
+                self._reached = RowsById(
+                    self.client,
+                    self.collection_name,
+                    max_bytes=self.config.bulk_max_bytes,
+                    max_items=self.config.bulk_max_items,
+                    max_tries=self.config.max_tries,
+                )
+            return self._reached
 
     def _find_urls(self) -> list[str]:
         if not self.config.is_local:
@@ -106,7 +121,7 @@ class Collection:
         with self._lock:
             if self._client is not None:
                 self._client.close()
-                self._client = None
+                self._client = self._reached = None
 
     # -- the collection
 
@@ -175,32 +190,6 @@ class Collection:
                 self._spec = None
             return self._found()
 
-    def _write_words_again(
-        self, spec: IndexSpec, landed: Iterable[str], texts: Mapping[str, str], *, refresh: str
-    ) -> None:
-        """Make words anew if rows went to another index than they were made for: the collection has moved meanwhile."""
-        now = self._follow(spec, landed)
-        if now is None or self._words_of(now) == self._words_of(spec):
-            return
-        # With another dictionary than this process's, `_is_there` has warned, and the next write is refused.
-        if self._words_of(now).client_side and self._words_of(now).fingerprint == now.dictionary:
-            write_words(self.client, self.collection_name, texts, words=self._words_of(now), refresh=refresh)
-
-    def _search_words(self, spec: IndexSpec, build: Callable[[WordField], Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Search by words; once more if it turns out that the collection has moved to an index of other words."""
-        words = self._words_of(spec)
-        try:
-            (hits,) = self._search_all([build(words)])
-            now = self._follow(spec, (hit["_index"] for hit in hits))
-            if now is None or self._words_of(now) == words:
-                return hits
-        except BackendError as error:
-            now = self._found() if error.status == _BAD_REQUEST else None
-            if now is None or self._words_of(now) == words:
-                raise  # else it was a search in a field that has no words in the profile there is now
-        (hits,) = self._search_all([build(self._words_of(now))])
-        return hits
-
     def list_cols(self) -> list[str]:
         """Return the names of all collections on the server that this package made, sorted."""
         metas = self.client.request("GET", "/_mapping", params={"filter_path": f"*.mappings._meta.{META_KEY}.kind"})
@@ -223,7 +212,8 @@ class Collection:
                 "exists": False,
             }
         spec, _ = found
-        self._visibility.show(self.client, name)
+        if name == self.collection_name:
+            self._visibility.show(self._rows.refresh)
         count = self.client.request("GET", path_of(name, "_count"))["count"]
         stats = self.client.request("GET", path_of(name, "_stats", "store"))
         return {
@@ -255,27 +245,8 @@ class Collection:
 
     # -- for the rows
 
-    def _search_all(self, searches: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
-        """Send searches in one trip; return the hits of each. A missing index has none."""
-        if not searches or not self._is_there():
-            return [[] for _ in searches]
-        with self._watching():
-            self._visibility.show(self.client, self.collection_name)
-            if len(searches) == 1:
-                answer = self.client.request("POST", path_of(self.collection_name, "_search"), body=searches[0])
-                return [answer["hits"]["hits"]]
-            lines = [line for search in searches for line in ({}, search)]
-            answers = self.client.request("POST", path_of(self.collection_name, "_msearch"), body=encode_lines(lines))[
-                "responses"
-            ]
-        for position, answer in enumerate(answers):
-            if "error" in answer:
-                raise from_status(
-                    answer["status"],
-                    answer,
-                    action=f"search {position + 1} of {len(answers)} in '{self.collection_name}'",
-                )
-        return [answer["hits"]["hits"] for answer in answers]
+    def _check_vector(self, vector: documents.Vector, *, owner: str) -> None:
+        documents.check_vector(vector, dims=self.embedding_model_dims, index=self.collection_name, owner=owner)
 
     @contextmanager
     def _watching(self) -> Iterator[None]:

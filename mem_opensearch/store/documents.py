@@ -17,6 +17,9 @@ from mem_opensearch.text import fold
 if TYPE_CHECKING:
     from mem_opensearch.models import Kind
 
+Vector = Any
+"""A list of floats or a one-dimensional numpy array."""
+
 TEXT_KEY = "data"  # where mem0 keeps a memory's text, and an entity's name
 _NOT_FACTS = frozenset({TEXT_KEY, "text_lemmatized", "linked_memory_ids"})
 MAX_ID_BYTES = 512  # the server's own limit of `_id`

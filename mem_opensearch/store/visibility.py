@@ -11,12 +11,9 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mem_opensearch.client.encoding import path_of
-
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
-    from mem_opensearch.client import SearchClient
     from mem_opensearch.models import Refresh
 
 
@@ -67,8 +64,8 @@ class Visibility:
             if self._policy == "on_read":
                 self._count.add()
 
-    def show(self, client: SearchClient, alias: str) -> None:
-        """Refresh, if this process wrote something that searches may not see yet."""
+    def show(self, refresh: Callable[[], None]) -> None:
+        """Call `refresh` if this process wrote something that searches may not see yet."""
         count = self._count
         if count.shown >= count.written:
             return
@@ -77,5 +74,5 @@ class Visibility:
             if count.shown >= wanted:
                 return
             covered = count.written  # writes that end from here on may come too late for this refresh
-            client.request("POST", path_of(alias, "_refresh"))
+            refresh()
             count.shown = covered

@@ -1,0 +1,135 @@
+"""The reading half of a store: by id, by meaning, by words, and listings."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mem_opensearch import queries as bodies
+from mem_opensearch.errors import InvalidInputError
+from mem_opensearch.filters import compile_filter
+from mem_opensearch.models import Hit, hit_from
+from mem_opensearch.store import documents
+from mem_opensearch.store.searching import SearchingStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Hits = list[Hit]  # names, since `list` is a method below
+ManyHits = list[Hits]
+_MAX_K = 10_000  # the server's own limits of k and of one page
+
+
+class ReadingStore(SearchingStore):
+    """What finds rows and changes none."""
+
+    def get(self, vector_id: str) -> Hit | None:
+        """Return a row by id, or None; a write is seen at once, refreshed or not."""
+        documents.check_id(vector_id)
+        if not self._is_there():
+            return None
+        (source,) = self._rows.fetch([vector_id])
+        return None if source is None else hit_from(source, vector_id, None)
+
+    def search(
+        self, query: str, vectors: documents.Vector, top_k: int = 5, filters: Mapping[str, Any] | None = None
+    ) -> Hits:
+        """Return the rows nearest in meaning, best first.
+
+        Args:
+            query: the text behind the vector; not used, it is part of mem0's contract.
+            vectors: the query's vector.
+            top_k: most rows to return, 1 to 10,000.
+            filters: which rows may be returned; applied before the nearest are chosen, see `filters`.
+
+        Returns:
+            Hits with the cosine in [0, 1] as score.
+
+        Raises:
+            VectorError, FilterError, ScopeError: an argument is wrong; nothing was sent.
+            BackendError: the server failed. An error is never an empty answer.
+        """
+        return self.search_batch([query], [vectors], top_k=top_k, filters=filters)[0]
+
+    def search_batch(
+        self,
+        queries: Sequence[str],
+        vectors_list: Sequence[documents.Vector],
+        top_k: int = 1,
+        filters: Mapping[str, Any] | None = None,
+    ) -> ManyHits:
+        """Return the rows nearest in meaning for several vectors, in one trip.
+
+        Args:
+            queries: the texts behind the vectors, one per vector.
+            vectors_list: the queries' vectors.
+            top_k: most rows per query, 1 to 10,000.
+            filters: which rows may be returned, for all queries.
+
+        Returns:
+            One list per vector, in the order given; see `search`.
+        """
+        if len(queries) != len(vectors_list):
+            raise InvalidInputError(
+                f"{len(vectors_list)} vectors but {len(queries)} queries; they go together one by one"
+            )
+        _check_top_k(top_k)
+        for vector in vectors_list:
+            self._check_vector(vector, owner="the query")
+        clauses = compile_filter(filters)
+        searches = [bodies.vector_search(vector, k=top_k, filters=clauses) for vector in vectors_list]
+        return [
+            [
+                hit_from(hit["_source"], row_id, bodies.cosine_of(hit["_score"]))
+                for row_id, hit in self._rows.with_ids(hits)
+            ]
+            for hits in self._search_all(searches)
+        ]
+
+    def keyword_search(self, query: str, top_k: int = 5, filters: Mapping[str, Any] | None = None) -> Hits:
+        """Return the rows that share words, word parts or identifiers with the query, best first.
+
+        Args:
+            query: the text to look for; analysed as the stored text was.
+            top_k: most rows to return, 1 to 10,000.
+            filters: which rows may be returned, see `filters`.
+
+        Returns:
+            Hits with the raw BM25 score (> 0, unbounded), summed over the fields of `queries.FIELD_BOOSTS`.
+        """
+        _check_top_k(top_k)
+        clauses = compile_filter(filters)
+        if not query.strip() or (spec := self._found()) is None:
+            return []
+        boosts = self._field_boosts()
+        hits = self._search_words(
+            spec, lambda words: bodies.keyword_search(query, size=top_k, filters=clauses, words=words, boosts=boosts)
+        )
+        return [hit_from(hit["_source"], row_id, hit["_score"]) for row_id, hit in self._rows.with_ids(hits)]
+
+    def list(self, filters: Mapping[str, Any] | None = None, top_k: int | None = None) -> ManyHits:
+        """Return rows, newest first.
+
+        Args:
+            filters: which rows; all when not given.
+            top_k: most rows to return; all of them when not given, however many.
+
+        Returns:
+            A list whose only item is the list of hits: the shape that mem0 expects.
+        """
+        clauses = compile_filter(filters)
+        if top_k is not None and top_k <= _MAX_K:
+            _check_top_k(top_k)
+            (hits,) = self._search_all([bodies.listing(size=top_k, filters=clauses)])
+        elif self._is_there():
+            with self._watching():
+                self._visibility.show(self._rows.refresh)
+                hits = list(islice(self._rows.scan(clauses), top_k))
+        else:
+            hits = []
+        return [[hit_from(hit["_source"], row_id, None) for row_id, hit in self._rows.with_ids(hits)]]
+
+
+def _check_top_k(top_k: object) -> None:
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= _MAX_K:
+        raise InvalidInputError(f"top_k is {top_k!r}; it is a whole number from 1 to {_MAX_K}")

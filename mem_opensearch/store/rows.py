@@ -1,0 +1,168 @@
+"""Reach the rows of a collection by the memory's id; what differs between servers is behind `Rows`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mem_opensearch import queries
+from mem_opensearch.client.encoding import encode_lines, path_of
+from mem_opensearch.client.failures import error_type, from_status
+from mem_opensearch.store import bulk, paging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mem_opensearch.client import SearchClient
+    from mem_opensearch.models import Clause
+    from mem_opensearch.profiles import WordField
+
+RawHit = dict[str, Any]
+"""One hit of a search answer, as the server gives it."""
+
+_NOT_FOUND = 404
+_PAGE = 1000  # ids of one request
+_RETRIES = 5  # of an update that meets another one of the same row; the server repeats it by itself
+
+
+class Rows(Protocol):
+    """Everything that a store asks of its server about single rows.
+
+    Searches are not in here: they address no row, and every server answers them alike.
+    """
+
+    def put(self, rows: Iterable[tuple[str, Mapping[str, Any]]], *, refresh: str, landed: set[str]) -> list[str]:
+        """Store rows by id, replacing those that are there; return the stored ids in the order given.
+
+        Args:
+            rows: (id, indexed fields).
+            refresh: when searches see the rows, as `Visibility.writing` says.
+            landed: takes the names of the indices that rows went to.
+
+        Raises:
+            PartialWriteError: some rows were stored and some were not.
+            BackendError: nothing was stored.
+        """
+
+    def fetch(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
+        """Return each row's source (its payload only), in the order of `ids`, None for a missing one; real-time."""
+
+    def replace(self, row_id: str, row: Mapping[str, Any], *, refresh: str) -> str | None:
+        """Replace a row whole, but for its vector where `row` brings none; return its index, None if it is missing."""
+
+    def change(self, row_id: str, fields: Mapping[str, Any], *, refresh: str) -> str | None:
+        """Set top-level fields of a row and keep the others; return its index, None if it is missing."""
+
+    def rewrite_words(self, texts: Mapping[str, str], *, words: WordField, refresh: str) -> None:
+        """Give rows the words of `words`, if they still have the text of `texts` (id -> text)."""
+
+    def remove(self, row_id: str, *, refresh: str) -> bool:
+        """Delete a row; return whether it was there."""
+
+    def scan(self, filters: Sequence[Clause]) -> Iterator[RawHit]:
+        """Yield every row that passes `filters`, newest first, undisturbed by writes that come meanwhile."""
+
+    def refresh(self) -> None:
+        """Return when searches see every write that is done."""
+
+    def with_ids(self, hits: Iterable[RawHit]) -> list[tuple[str, RawHit]]:
+        """Return (memory id, hit) for the hits of a search, each row once, in their order."""
+
+
+# Only if the row is still the one that was written: somebody else may have replaced it, with words of its own.
+_WORDS_SCRIPT = "if (ctx._source.text == params.text) { ctx._source.putAll(params.row) } else { ctx.op = 'none' }"
+_WORDS_ROWS = 500  # of one request
+
+
+class RowsById:
+    """Rows whose `_id` is the memory's id: every write is one request, and every read by id sees it at once.
+
+    Args:
+        client: the server.
+        alias: the collection.
+        max_bytes: most bytes of one bulk request; a larger row travels alone.
+        max_items: most rows of one bulk request.
+        max_tries: tries of one row that the server pushes back.
+    """
+
+    def __init__(self, client: SearchClient, alias: str, *, max_bytes: int, max_items: int, max_tries: int) -> None:
+        self._client = client
+        self._alias = alias
+        self._max_bytes = max_bytes
+        self._max_items = max_items
+        self._max_tries = max_tries
+
+    def put(self, rows: Iterable[tuple[str, Mapping[str, Any]]], *, refresh: str, landed: set[str]) -> list[str]:
+        """See `Rows.put`; the same id twice is one row."""
+        groups = bulk.chunks(bulk.to_lines(rows), max_bytes=self._max_bytes, max_items=self._max_items)
+        return bulk.write_bulk(
+            self._client, self._alias, groups, refresh=refresh, max_tries=self._max_tries, landed=landed
+        )
+
+    def fetch(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
+        """See `Rows.fetch`."""
+        found: list[Mapping[str, Any] | None] = []
+        for start in range(0, len(ids), _PAGE):
+            answer = self._client.request(
+                "POST",
+                path_of(self._alias, "_mget"),
+                params={"_source_includes": "payload"},
+                body={"ids": list(ids[start : start + _PAGE])},
+            )
+            for doc in answer["docs"]:
+                if "error" in doc and error_type(doc) != "index_not_found_exception":
+                    raise from_status(500, doc, action=f"reading '{doc['_id']}' in '{self._alias}'")
+                found.append(doc["_source"] if doc.get("found") else None)
+        return found
+
+    def replace(self, row_id: str, row: Mapping[str, Any], *, refresh: str) -> str | None:
+        """See `Rows.replace`."""
+        return self._update(row_id, queries.replacement(row), refresh)
+
+    def change(self, row_id: str, fields: Mapping[str, Any], *, refresh: str) -> str | None:
+        """See `Rows.change`."""
+        return self._update(row_id, {"doc": fields}, refresh)
+
+    def _update(self, row_id: str, body: Mapping[str, Any], refresh: str) -> str | None:
+        answer = self._client.request(
+            "POST",
+            path_of(self._alias, "_update", row_id),
+            params={"refresh": refresh, "retry_on_conflict": _RETRIES, "require_alias": "true"},
+            body=body,
+            accept=(_NOT_FOUND,),
+        )
+        return None if answer.get("status") == _NOT_FOUND else str(answer["_index"])
+
+    def rewrite_words(self, texts: Mapping[str, str], *, words: WordField, refresh: str) -> None:
+        """See `Rows.rewrite_words`."""
+        ids = list(texts)
+        for start in range(0, len(ids), _WORDS_ROWS):
+            lines: list[dict[str, Any]] = []
+            for row_id in ids[start : start + _WORDS_ROWS]:
+                params = {"text": texts[row_id], "row": words.row(texts[row_id])}
+                lines.append({"update": {"_id": row_id, "retry_on_conflict": _RETRIES}})
+                lines.append({"script": {"lang": "painless", "source": _WORDS_SCRIPT, "params": params}})
+            self._client.request(
+                "POST",
+                path_of(self._alias, "_bulk"),
+                params={"refresh": refresh, "require_alias": "true"},
+                body=encode_lines(lines),
+            )
+
+    def remove(self, row_id: str, *, refresh: str) -> bool:
+        """See `Rows.remove`."""
+        answer = self._client.request(
+            "DELETE", path_of(self._alias, "_doc", row_id), params={"refresh": refresh}, accept=(_NOT_FOUND,)
+        )
+        return answer.get("result") == "deleted"
+
+    def scan(self, filters: Sequence[Clause]) -> Iterator[RawHit]:
+        """See `Rows.scan`: as the collection was when the scan began."""
+        return paging.scan(self._client, self._alias, filters)
+
+    def refresh(self) -> None:
+        """See `Rows.refresh`."""
+        self._client.request("POST", path_of(self._alias, "_refresh"))
+
+    def with_ids(self, hits: Iterable[RawHit]) -> list[tuple[str, RawHit]]:
+        """See `Rows.with_ids`."""
+        return [(hit["_id"], hit) for hit in hits]
