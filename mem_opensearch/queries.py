@@ -77,9 +77,18 @@ def knn_clause(vector: Any, *, k: int, filters: Sequence[Clause]) -> Clause:  # 
     return {"knn": {"vector": inner}}
 
 
+MIN_POOL = 100
+"""Fewest rows that a vector search looks for, however few are wanted.
+
+The graph of OpenSearch 2 is searched with a beam of just k: with k = 5, 13 % of the right rows among 300 of 3,300 were
+missed (recall 0.867; with this floor 1.0), and with k = 2 even the row itself. OpenSearch 3 does the same by itself. A
+filter that leaves no more rows than this is answered exactly.
+"""
+
+
 def vector_search(vector: Any, *, k: int, filters: Sequence[Clause]) -> dict[str, Any]:  # noqa: ANN401 - list or array
-    """Return the body of a search by meaning; hits are ordered by cosine."""
-    return {"size": k, "query": knn_clause(vector, k=k, filters=filters), "_source": PAYLOAD_ONLY}
+    """Return the body of a search by meaning: the best `k` rows, ordered by cosine."""
+    return {"size": k, "query": knn_clause(vector, k=max(k, MIN_POOL), filters=filters), "_source": PAYLOAD_ONLY}
 
 
 def keyword_clauses(query: str, *, words: WordField, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:

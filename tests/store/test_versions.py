@@ -7,6 +7,7 @@ import subprocess
 import sys
 import uuid
 
+import numpy as np
 import pytest
 
 from mem_opensearch import LocalNode, OpenSearchVectorStore
@@ -36,7 +37,9 @@ def make(node_url):
     def store(**options):
         made.append(
             OpenSearchVectorStore(
-                url=node_url, collection_name=f"v-{uuid.uuid4().hex[:8]}", embedding_model_dims=4, **options
+                url=node_url,
+                collection_name=f"v-{uuid.uuid4().hex[:8]}",
+                **({"embedding_model_dims": 4, "analyzer": "jieba"} | options),
             )
         )
         return made[-1]
@@ -53,6 +56,18 @@ def test_the_probe_finds_all_profiles_and_no_native_engine(make):
     assert facts.engines == {"lucene"}
     with pytest.raises(ConfigError, match="'faiss' needs a native library"):
         make(knn_engine="faiss").create_col()
+
+
+def test_the_few_nearest_of_one_user_among_many_are_all_found(make):
+    """A graph that is searched for just the few rows that are wanted misses some of them."""
+    store = make(embedding_model_dims=16, refresh="true")  # two segments
+    draw = np.random.default_rng(7)
+    mine = draw.normal(size=(300, 16)).astype(np.float32)
+    store.insert(mine, [{"user_id": "u1"}] * 300, [str(number) for number in range(300)])
+    store.insert(draw.normal(size=(3000, 16)).astype(np.float32), [{"user_id": "u2"}] * 3000)
+    for query in draw.normal(size=(30, 16)).astype(np.float32):
+        found = [hit.id for hit in store.search("", query, top_k=5, filters={"user_id": "u1"})]
+        assert found == [str(row) for row in np.argsort(-(mine @ query) / np.linalg.norm(mine, axis=1))[:5]]
 
 
 def test_scores_are_the_same_on_every_version(node_of):
