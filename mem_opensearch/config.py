@@ -51,6 +51,10 @@ class StoreConfig(BaseSettings):
     verify_certs: bool = Field(default=True, description="Verify the server's certificate; turning it off warns.")
     ca_certs: str | None = Field(None, description="Path of a CA bundle to verify with.")
 
+    engine: Literal["auto", "opensearch", "elasticsearch"] = Field(
+        "auto", description="Kind of the server; auto asks it once."
+    )
+
     # -- who
     user: str | None = Field(None, description="User for basic authentication.")
     password: SecretStr | None = Field(None, description="Password for basic authentication.")

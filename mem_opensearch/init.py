@@ -128,7 +128,7 @@ def _treat(client: SearchClient, wanted: WantedIndex, *, check: bool, dry_run: b
         state = "missing" if not plan.exists else "differs" if plan.differences else "ok"
         report = _report(client, plan, state)
         if dry_run and not plan.exists:
-            templates = render_templates(plan.spec)
+            templates = render_templates(plan.spec, client.dialect)
             report["would_send"] = {"component": templates.component, "index": templates.index}
         return report
     apply_plan(client, wanted)

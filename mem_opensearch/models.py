@@ -18,6 +18,12 @@ Profile = Literal["ik", "smartcn", "jieba", "bigram"]
 nothing (`bigram`: pairs of characters)."""
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 
+Engine = Literal["opensearch", "elasticsearch"]
+"""Kinds of servers; see `dialects`."""
+
+Version = tuple[int, int, int]
+"""Major, minor, patch."""
+
 KnnEngine = Literal["lucene", "faiss"]
 KNN_ENGINES: tuple[KnnEngine, ...] = get_args(KnnEngine)
 
@@ -87,16 +93,18 @@ class ServerFacts:
     """What the server can do, as found out at bootstrap.
 
     Attributes:
-        distribution: ``"opensearch"`` or ``"elasticsearch"``.
+        distribution: its kind, as it says itself.
         version: major, minor, patch.
         data_nodes: nodes that hold shards, >= 1.
+        max_dims: the longest vector that it indexes.
         engines: kNN engines that are safe to use there.
         profiles: analysis profiles that it can run, best first; never empty.
     """
 
-    distribution: str
-    version: tuple[int, int, int]
+    distribution: Engine
+    version: Version
     data_nodes: int
+    max_dims: int
     engines: frozenset[KnnEngine]
     profiles: tuple[Profile, ...]
 

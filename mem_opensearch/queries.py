@@ -10,6 +10,7 @@ from mem_opensearch.text import regional_variants, without_question_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mem_opensearch.dialects import Dialect
     from mem_opensearch.models import Clause
     from mem_opensearch.profiles import WordField
 
@@ -65,18 +66,6 @@ MAX_REGIONAL = 100
 """Characters of a query that is also looked for in the other region's words; a longer one has words enough."""
 
 
-def knn_clause(vector: Any, *, k: int, filters: Sequence[Clause]) -> Clause:  # noqa: ANN401 - list or numpy array
-    """Return the k nearest vectors among the rows that pass `filters`.
-
-    The filter stands inside the clause, where it is applied before the k are chosen; beside it,
-    it would only thin them.
-    """
-    inner: dict[str, Any] = {"vector": vector, "k": k}
-    if filters:
-        inner["filter"] = {"bool": {"filter": list(filters)}}
-    return {"knn": {"vector": inner}}
-
-
 MIN_POOL = 100
 """Fewest rows that a vector search looks for, however few are wanted.
 
@@ -86,9 +75,15 @@ filter that leaves no more rows than this is answered exactly.
 """
 
 
-def vector_search(vector: Any, *, k: int, filters: Sequence[Clause]) -> dict[str, Any]:  # noqa: ANN401 - list or array
-    """Return the body of a search by meaning: the best `k` rows, ordered by cosine."""
-    return {"size": k, "query": knn_clause(vector, k=max(k, MIN_POOL), filters=filters), "_source": PAYLOAD_ONLY}
+def vector_search(
+    vector: Any,  # noqa: ANN401 - list or array
+    *,
+    k: int,
+    filters: Sequence[Clause],
+    dialect: Dialect,
+) -> dict[str, Any]:
+    """Return the body of a search by meaning: the best `k` rows, ordered by cosine, see `Dialect.knn`."""
+    return {"size": k, "query": dialect.knn(vector, k=max(k, MIN_POOL), filters=filters), "_source": PAYLOAD_ONLY}
 
 
 def keyword_clauses(query: str, *, words: WordField, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:
@@ -155,17 +150,6 @@ def listing(*, size: int, filters: Sequence[Clause], after: Sequence[Any] | None
     if after is not None:
         body["search_after"] = list(after)
     return body
-
-
-def cosine_of(score: float) -> float:
-    """Return the cosine behind a `cosinesimil` score, clamped to [0, 1].
-
-    The server's score is (1 + cosine) / 2 for the engines `lucene` and `faiss` since 2.19.
-
-    >>> cosine_of(0.9)
-    0.8
-    """
-    return min(1.0, max(0.0, round(2.0 * score - 1.0, 7)))  # float32 arithmetic on the server: 7 digits mean something
 
 
 REPLACE_SCRIPT = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 import time
@@ -11,6 +12,7 @@ import orjson
 import tenacity
 
 from mem_opensearch.client import failures
+from mem_opensearch.client.detect import detect_dialect
 from mem_opensearch.client.encoding import encode
 from mem_opensearch.client.transport import NoAnswer
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mem_opensearch.client.transport import Answer, Transport
+    from mem_opensearch.dialects import Dialect
     from mem_opensearch.errors import MemOpenSearchError
+    from mem_opensearch.models import Engine
 
 BACKOFF_SECONDS = (
     0.25  # doubled at each try, with full jitter (AWS Architecture Blog, "Exponential Backoff and Jitter")
@@ -45,13 +49,17 @@ class SearchClient:
         timeout: seconds that one request may take, unless the call says otherwise.
         max_tries: tries of one request, the first included.
         owned: whether `close` closes the transport; not when the caller brought it.
+        engine: the kind of the server, where the configuration says it.
 
     Attributes:
         requests: HTTP requests sent so far, retries included.
     """
 
-    def __init__(self, transport: Transport, *, timeout: float, max_tries: int, owned: bool) -> None:
+    def __init__(
+        self, transport: Transport, *, timeout: float, max_tries: int, owned: bool, engine: Engine | None = None
+    ) -> None:
         self.transport = transport
+        self._engine = engine
         self._timeout = timeout
         self._max_tries = max_tries
         self._owned = owned
@@ -73,6 +81,11 @@ class SearchClient:
     def hosts(self) -> list[str]:
         """The hosts that requests go to, without credentials."""
         return self.transport.hosts
+
+    @functools.cached_property
+    def dialect(self) -> Dialect:
+        """What the server speaks; it is asked the first time, see `detect_dialect`."""
+        return detect_dialect(self, self._engine)
 
     def request(
         self,

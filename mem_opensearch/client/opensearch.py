@@ -77,11 +77,12 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
     """
     import opensearchpy
 
+    engine = None if config.engine == "auto" else config.engine
     if config.client is not None:
         if not hasattr(config.client, "transport"):
             raise ConfigError(f"'client' is a {type(config.client).__name__}; give an opensearchpy.OpenSearch")
         given = OpenSearchTransport(config.client)
-        return SearchClient(given, timeout=config.timeout, max_tries=config.max_tries, owned=False)
+        return SearchClient(given, timeout=config.timeout, max_tries=config.max_tries, owned=False, engine=engine)
     if not config.verify_certs and any(url.startswith("https:") for url in urls):
         warnings.warn(
             "verify_certs=False: the server's certificate is not checked, so anyone on the way can read and change "
@@ -101,7 +102,9 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
         http_compress=config.http_compress,
         connection_class=_connection_class(config),
     )
-    return SearchClient(OpenSearchTransport(raw), timeout=config.timeout, max_tries=config.max_tries, owned=True)
+    return SearchClient(
+        OpenSearchTransport(raw), timeout=config.timeout, max_tries=config.max_tries, owned=True, engine=engine
+    )
 
 
 def _auth_of(config: StoreConfig) -> object:

@@ -120,7 +120,7 @@ def analyse_text(
 @contextmanager
 def _throw_away_index(client: SearchClient, spec: IndexSpec) -> Iterator[str]:
     """Make an index with the analysis and the fields of the templates, and remove it whatever happens."""
-    template = render_templates(spec).component["template"]
+    template = render_templates(spec, client.dialect).component["template"]
     settings = template["settings"] | {"number_of_shards": 1, "number_of_replicas": 0}
     index = spec.collection
     try:

@@ -106,7 +106,7 @@ def template_differences(client: SearchClient, spec: IndexSpec) -> list[str]:
 
     The templates are not used while the index stands; they are what its next generation would be made from.
     """
-    templates = render_templates(spec)
+    templates = render_templates(spec, client.dialect)
     found = []
     name = template_name(spec.collection)
     live = client.request("GET", path_of("_index_template", name), accept=(_NOT_FOUND,))
@@ -151,11 +151,10 @@ def read_spec(client: SearchClient, collection: str) -> tuple[IndexSpec, tuple[s
             f"'{collection}' is a bare index where an alias belongs: a write went there after the index was deleted. "
             f"Delete it with: curl -X DELETE URL/{collection}, then run: python -m mem_opensearch.init"
         )
-    dims = mappings.get("properties", {}).get("vector", {}).get("dimension")
     spec = IndexSpec(
         collection=collection,
         kind=meta["kind"],
-        dims=int(dims or 0),
+        dims=client.dialect.dims_of(mappings.get("properties", {}).get("vector", {})),
         profile=meta["profile"],
         engine=meta["engine"],
         dictionary=meta.get("dictionary"),
@@ -206,12 +205,21 @@ def choose_spec(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
             f"analyzer '{wanted.profile}' is not installed on the server, which has: {', '.join(facts.profiles)}; "
             "use one of those, or auto"
         )
+    if wanted.dims > facts.max_dims:
+        raise ConfigError(
+            f"the server indexes vectors of up to {facts.max_dims:,} dimensions, not {wanted.dims:,}; use an embedder "
+            "with shorter ones"
+        )
     # lucene works on every server and takes the filter into the graph walk.
     engine = wanted.engine or ("lucene" if "lucene" in facts.engines else "faiss")
     if engine not in facts.engines:
+        why = (
+            "needs a native library that a node of this server lacks: the first write would kill that node"
+            if facts.distribution == "opensearch"
+            else f"is none of {facts.distribution}'s"
+        )
         raise ConfigError(
-            f"kNN engine '{engine}' needs a native library that a node of this server lacks: the first write would "
-            f"kill that node. It has: {', '.join(sorted(facts.engines))}; use one of those, or auto"
+            f"kNN engine '{engine}' {why}. It has: {', '.join(sorted(facts.engines))}; use one of those, or auto"
         )
     profile = wanted.profile or facts.profiles[0]
     return IndexSpec(
@@ -229,7 +237,7 @@ def choose_spec(wanted: WantedIndex, facts: ServerFacts) -> IndexSpec:
 
 def put_templates(client: SearchClient, spec: IndexSpec) -> None:
     """Send both templates of a collection; the server replaces what it has under their names."""
-    templates = render_templates(spec)
+    templates = render_templates(spec, client.dialect)
     client.request("PUT", path_of("_component_template", templates.component_name), body=templates.component)
     client.request("PUT", path_of("_index_template", template_name(spec.collection)), body=templates.index)
 

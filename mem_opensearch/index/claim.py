@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mem_opensearch.client import SearchClient
+    from mem_opensearch.dialects import Dialect
     from mem_opensearch.index.wanted import WantedIndex
     from mem_opensearch.models import IndexSpec
 
@@ -74,7 +75,7 @@ def claim_next(client: SearchClient, wanted: WantedIndex) -> Claim:
     """
     spec = _spec_of_next(client, wanted)
     generations = list_generations(client, wanted.collection)
-    digest = _digest(spec)
+    digest = _digest(spec, client.dialect)
     found = _resume(client, generations, spec, digest)
     if found is not None:
         return found
@@ -152,7 +153,7 @@ def _begin(client: SearchClient, generations: Generations, spec: IndexSpec, dige
     return Claim(client, spec, live.name, lease, mark, resumed=False)
 
 
-def _digest(spec: IndexSpec) -> str:
+def _digest(spec: IndexSpec, dialect: Dialect) -> str:
     """Return a short name of everything that the new index is made from."""
-    templates = render_templates(spec)
+    templates = render_templates(spec, dialect)
     return hashlib.sha256(encode([templates.component, templates.index])).hexdigest()[:16]

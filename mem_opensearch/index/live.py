@@ -34,7 +34,7 @@ def live_differences(client: SearchClient, spec: IndexSpec, *, replicas: int | N
     except IndexStateError as error:
         return [str(error)]
     about = client.request("GET", path_of(index))[index]
-    templates = render_templates(spec)
+    templates = render_templates(spec, client.dialect)
     parts = (templates.component["template"], templates.index["template"])
     wanted: dict[str, Any] = {}
     for part in parts:

@@ -17,6 +17,7 @@ from mem_opensearch.text import fold_rules, fold_version
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+    from mem_opensearch.dialects import Dialect
     from mem_opensearch.models import IndexSpec
 
 META_KEY = "mem_opensearch"
@@ -31,8 +32,8 @@ class Templates:
     index: dict[str, Any]
 
 
-def render_templates(spec: IndexSpec) -> Templates:
-    """Return the component and the index template for `spec`."""
+def render_templates(spec: IndexSpec, dialect: Dialect) -> Templates:
+    """Return the component and the index template for `spec`, as the server that speaks `dialect` takes them."""
     component_id = component_name(spec.profile, fold_version())
     words = word_field(spec.profile)
     values: dict[str, object] = {
@@ -48,15 +49,16 @@ def render_templates(spec: IndexSpec) -> Templates:
         "priority": 500 + len(spec.collection),
         "shards": spec.shards,
         "replicas": spec.replicas,
-        "dims": spec.dims,
-        "engine": spec.engine,
+        "vector_field": dialect.vector_field(dims=spec.dims, engine=spec.engine),
         "meta": {META_KEY: meta_of(spec)},
     }
     index_file = "entities.json" if spec.kind == "entities" else "memory.json"
     component = _fill(_load("common.json"), values)
     properties = component["template"]["mappings"]["properties"]
     properties.update(words.mapping(properties[TEXT_FIELD]))
-    return Templates(component_id, component, _fill(_load(index_file), values))
+    index = _fill(_load(index_file), values)
+    index["template"]["settings"] = dialect.index_settings() | index["template"]["settings"]
+    return Templates(component_id, component, index)
 
 
 def meta_of(spec: IndexSpec) -> dict[str, Any]:

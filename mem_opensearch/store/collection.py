@@ -22,7 +22,6 @@ from mem_opensearch.index import (
 )
 from mem_opensearch.index.dictionary import dictionary_difference, refuse_other_dictionary
 from mem_opensearch.index.lease import LEASE_PREFIX
-from mem_opensearch.index.probe import has_legacy_bm25
 from mem_opensearch.profiles import WordField, word_field
 from mem_opensearch.queries import boosts_for
 from mem_opensearch.store import documents
@@ -62,7 +61,6 @@ class Collection:
         self._client: SearchClient | None = None
         self._reached: Rows | None = None
         self._spec: IndexSpec | None = None
-        self._boosts: Mapping[str, float] | None = None
         server = (
             id(self.config.client) if self.config.client is not None else (*self.config.urls, self.config.url == LOCAL)
         )
@@ -175,11 +173,8 @@ class Collection:
         return word_field(spec.profile, self._wanted.dictionary)
 
     def _field_boosts(self) -> Mapping[str, float]:
-        """Return the weights of the fields; the server is asked once what its BM25 is."""
-        with self._lock:
-            if self._boosts is None:
-                self._boosts = boosts_for(legacy_bm25=has_legacy_bm25(self.client))
-            return self._boosts
+        """Return the weights of the fields, as the server's BM25 needs them."""
+        return boosts_for(legacy_bm25=self.client.dialect.has_legacy_bm25)
 
     def _follow(self, spec: IndexSpec, indices: Iterable[str]) -> IndexSpec | None:
         """Return how the index is made by now, if the server has named another one than that of `spec`; else None."""

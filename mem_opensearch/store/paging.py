@@ -19,17 +19,20 @@ KEEP_ALIVE = "2m"  # between two pages, not for the whole scan
 
 def scan(client: SearchClient, alias: str, filters: Sequence[Clause]) -> Iterator[dict[str, Any]]:
     """Yield every row that passes `filters`, newest first, as it was when the scan began."""
-    opened = client.request("POST", path_of(alias, "_search", "point_in_time"), params={"keep_alive": KEEP_ALIVE})
-    pit = opened["pit_id"]
+    view = client.dialect.point_in_time
+    opened = client.request("POST", path_of(alias, *view.open_path), params={"keep_alive": KEEP_ALIVE})
+    pit = opened[view.id_key]
     after: Sequence[Any] | None = None
     try:
         while True:
             body = queries.listing(size=PAGE, filters=filters, after=after)
             body["pit"] = {"id": pit, "keep_alive": KEEP_ALIVE}
-            hits = client.request("POST", "/_search", body=body)["hits"]["hits"]
+            answer = client.request("POST", "/_search", body=body)
+            pit = answer.get("pit_id", pit)
+            hits = answer["hits"]["hits"]
             yield from hits
             if len(hits) < PAGE:
                 return
             after = hits[-1]["sort"]
     finally:
-        client.request("DELETE", "/_search/point_in_time", body={"pit_id": [pit]}, accept=(404,))
+        client.request("DELETE", view.close_path, body=view.close_body(pit), accept=(404,))

@@ -77,10 +77,13 @@ class ReadingStore(SearchingStore):
         for vector in vectors_list:
             self._check_vector(vector, owner="the query")
         clauses = compile_filter(filters)
-        searches = [bodies.vector_search(vector, k=top_k, filters=clauses) for vector in vectors_list]
+        if not self._is_there():
+            return [[] for _ in vectors_list]
+        dialect = self.client.dialect
+        searches = [bodies.vector_search(vector, k=top_k, filters=clauses, dialect=dialect) for vector in vectors_list]
         return [
             [
-                hit_from(hit["_source"], row_id, bodies.cosine_of(hit["_score"]))
+                hit_from(hit["_source"], row_id, dialect.cosine_of(hit["_score"]))
                 for row_id, hit in self._rows.with_ids(hits)
             ]
             for hits in self._search_all(searches)

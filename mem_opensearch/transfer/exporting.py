@@ -88,8 +88,9 @@ def export_rows(store: OpenSearchVectorStore) -> Iterator[dict[str, Any]]:
 
 
 def _pages(client: SearchClient, name: str, dims: int) -> Iterator[list[dict[str, Any]]]:
-    opened = client.request("POST", path_of(name, "_search", "point_in_time"), params={"keep_alive": KEEP_ALIVE})
-    pit = opened["pit_id"]
+    view = client.dialect.point_in_time
+    opened = client.request("POST", path_of(name, *view.open_path), params={"keep_alive": KEEP_ALIVE})
+    pit = opened[view.id_key]
     size = max(1, min(PAGE_MOST, PAGE_NUMBERS // dims))
     body: dict[str, Any] = {
         "size": size,
@@ -100,7 +101,9 @@ def _pages(client: SearchClient, name: str, dims: int) -> Iterator[list[dict[str
     }
     try:
         while True:
-            hits = client.request("POST", "/_search", body=body)["hits"]["hits"]
+            answer = client.request("POST", "/_search", body=body)
+            body["pit"]["id"] = pit = answer.get("pit_id", pit)
+            hits = answer["hits"]["hits"]
             if hits:
                 yield [
                     {
@@ -114,4 +117,4 @@ def _pages(client: SearchClient, name: str, dims: int) -> Iterator[list[dict[str
                 return
             body["search_after"] = hits[-1]["sort"]
     finally:
-        client.request("DELETE", "/_search/point_in_time", body={"pit_id": [pit]}, accept=(_NOT_FOUND,))
+        client.request("DELETE", view.close_path, body=view.close_body(pit), accept=(_NOT_FOUND,))

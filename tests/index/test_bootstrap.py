@@ -165,7 +165,11 @@ def test_a_write_to_a_vanished_collection_makes_no_index_with_a_guessed_mapping(
             {"number": "2.18.0", "distribution": "opensearch"},
             "opensearch 2.18.0; this release works with OpenSearch 2.19",
         ),
-        ({"number": "8.15.0"}, "elasticsearch 8.15.0; this release works with OpenSearch 2.19"),
+        ({"number": "8.14.3"}, "elasticsearch 8.14.3; this release works with OpenSearch 2.19 or Elasticsearch 8.15"),
+        (
+            {"number": "1.7.0", "distribution": "easysearch"},
+            "easysearch 1.7.0; this release works with OpenSearch",
+        ),
     ],
 )
 @pytest.mark.unit

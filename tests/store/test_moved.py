@@ -26,7 +26,7 @@ def move(store):
         words = word_field(profile, dictionary and load_dictionary(dictionary))
         spec, _ = read_spec(client, name)
         old, new = spec.index, index_name(name, int(spec.index[-6:]) + 1)
-        templates = render_templates(replace(spec, profile=profile, dictionary=words.fingerprint))
+        templates = render_templates(replace(spec, profile=profile, dictionary=words.fingerprint), client.dialect)
         client.request("PUT", f"/_component_template/{templates.component_name}", body=templates.component)
         client.request("PUT", f"/_index_template/mem-opensearch-{name}", body=templates.index)
         client.request("PUT", f"/{new}")

@@ -7,9 +7,12 @@ import pytest
 
 MODULES = [
     "client.encoding",
+    "dialects.base",
+    "dialects.choice",
+    "dialects.elasticsearch",
+    "dialects.opensearch",
     "filters",
     "index.names",
-    "index.probe",
     "profiles",
     "queries",
     "store.documents",

@@ -100,10 +100,11 @@ def test_a_clean_environment_without_extras(wheel, tmp_path):
     code = """
 import mem_opensearch
 from mem_opensearch.config import StoreConfig
+from mem_opensearch.dialects import OpenSearchDialect
 from mem_opensearch.errors import MemOpenSearchError
 from mem_opensearch.index import render_templates
 from mem_opensearch.models import IndexSpec
-templates = render_templates(IndexSpec("c", "memory", 4, "ik", "lucene"))
+templates = render_templates(IndexSpec("c", "memory", 4, "ik", "lucene"), OpenSearchDialect((3, 6, 0)))
 assert templates.index["template"]["mappings"]["properties"]["vector"]["dimension"] == 4
 for use in (mem_opensearch.register, lambda: mem_opensearch.OpenSearchVectorStore(url="local").client):
     try:

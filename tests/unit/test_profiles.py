@@ -2,17 +2,20 @@
 
 import pytest
 
+from mem_opensearch.dialects import OpenSearchDialect
 from mem_opensearch.index import render_templates
 from mem_opensearch.models import PROFILES, IndexSpec
 from mem_opensearch.profiles import CLIENT_WEIGHT, rewrite_words, word_field
 from mem_opensearch.queries import FIELD_BOOSTS, keyword_clauses
 from mem_opensearch.text import load_dictionary
 
+DIALECT = OpenSearchDialect((3, 6, 0))
+
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_mapping_row_and_query_agree(profile):
     words = word_field(profile)
-    component = render_templates(IndexSpec("c", "memory", 4, profile, "lucene")).component["template"]
+    component = render_templates(IndexSpec("c", "memory", 4, profile, "lucene"), DIALECT).component["template"]
     properties = component["mappings"]["properties"]
     mapped = properties[words.field]
     assert mapped["analyzer"] == "words"
@@ -31,7 +34,7 @@ def test_mapping_row_and_query_agree(profile):
 def test_the_other_fields_are_the_same_in_every_profile():
     found = []
     for profile in PROFILES:
-        component = render_templates(IndexSpec("c", "memory", 4, profile, "lucene")).component["template"]
+        component = render_templates(IndexSpec("c", "memory", 4, profile, "lucene"), DIALECT).component["template"]
         analyzers = component["settings"]["analysis"]["analyzer"]
         found.append((component["mappings"]["properties"]["text"]["fields"], {**analyzers, "words": None}))
     assert all(each == found[0] for each in found)
@@ -55,7 +58,7 @@ def test_a_stored_row_moves_to_any_profile():
 def test_meta_remembers_dictionaries_only_where_there_are_some():
     def meta(profile, dictionary=None):
         spec = IndexSpec("c", "memory", 4, profile, "lucene", dictionary=dictionary)
-        return render_templates(spec).index["template"]["mappings"]["_meta"]["mem_opensearch"]
+        return render_templates(spec, DIALECT).index["template"]["mappings"]["_meta"]["mem_opensearch"]
 
     assert "dictionary" not in meta("ik")
     assert meta("jieba", "abc")["dictionary"] == "abc"
