@@ -108,6 +108,18 @@ class StoreConfig(BaseSettings):
     )
     auto_refresh: bool | None = Field(None, description="mem0's key: true is refresh=true, false is refresh=false.")
     bulk_max_bytes: int = Field(8_000_000, ge=10_000, description="Largest body of one bulk request, in bytes.")
+    max_request_bytes: int = Field(
+        104_857_600,
+        ge=100_000,
+        description="Largest request that the server takes, its http.max_content_length; a row that is larger is "
+        "refused before anything is sent.",
+    )
+    on_duplicate: Literal["keep", "skip", "update"] = Field(
+        "keep",
+        description="What insert does with a text that its user, agent and run already have, simplified or "
+        "traditional: keep both, skip the new one, or update the old one. Recognises rows that were written with skip "
+        "or update.",
+    )
     bulk_max_items: int = Field(1000, ge=1, description="Most memories in one bulk request.")
 
     # -- the local node

@@ -43,6 +43,10 @@ DATE_FIELDS = ("created_at", "updated_at", "expiration_date", "event_date")
 """Payload keys that are dates; each is a date field of its own."""
 
 
+Outcome = Literal["stored", "skipped", "updated"]
+"""What `insert` did with a row; see `StoreConfig.on_duplicate`."""
+
+
 @dataclass(slots=True)
 class Hit:
     """A stored row, as mem0 reads it.
@@ -52,11 +56,13 @@ class Hit:
         score: cosine in [0, 1] from `search`, raw BM25 (>= 0, unbounded) from `keyword_search`, None where nothing
             was scored.
         payload: the payload exactly as it was given.
+        outcome: from `insert`, what happened to the row; None from everything else.
     """
 
     id: str
     score: float | None = None
     payload: dict[str, Any] = field(default_factory=dict)
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)

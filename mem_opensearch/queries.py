@@ -132,6 +132,11 @@ def keyword_search(
     }
 
 
+def matching(filters: Sequence[Clause]) -> Clause:
+    """Return the query for the rows that pass all `filters`, unscored; every row where there are none."""
+    return {"bool": {"filter": list(filters)}} if filters else {"match_all": {}}
+
+
 def listing(*, size: int, filters: Sequence[Clause], after: Sequence[Any] | None = None) -> dict[str, Any]:
     """Return the body that lists rows, newest first; rows without a date come last.
 
@@ -142,7 +147,7 @@ def listing(*, size: int, filters: Sequence[Clause], after: Sequence[Any] | None
     """
     body: dict[str, Any] = {
         "size": size,
-        "query": {"bool": {"filter": list(filters)}} if filters else {"match_all": {}},
+        "query": matching(filters),
         "sort": [{"created_at": {"order": "desc", "missing": "_last"}}, {"id": "asc"}],
         "_source": PAYLOAD_ONLY,
         "track_total_hits": False,

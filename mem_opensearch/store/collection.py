@@ -24,8 +24,8 @@ from mem_opensearch.index.dictionary import dictionary_difference, refuse_other_
 from mem_opensearch.index.lease import LEASE_PREFIX
 from mem_opensearch.profiles import WordField, word_field
 from mem_opensearch.queries import boosts_for
-from mem_opensearch.store import documents
 from mem_opensearch.store.rows import Rows, RowsById
+from mem_opensearch.store.vectors import Vector, check_vector
 from mem_opensearch.store.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -240,8 +240,8 @@ class Collection:
 
     # -- for the rows
 
-    def _check_vector(self, vector: documents.Vector, *, owner: str) -> None:
-        documents.check_vector(vector, dims=self.embedding_model_dims, index=self.collection_name, owner=owner)
+    def _check_vector(self, vector: Vector, *, owner: str) -> Vector:
+        return check_vector(vector, dims=self.embedding_model_dims, index=self.collection_name, owner=owner)
 
     @contextmanager
     def _watching(self) -> Iterator[None]:

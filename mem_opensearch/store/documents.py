@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from mem_opensearch.errors import InvalidInputError, VectorError
+from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.filters import MAX_STRING, as_instant
 from mem_opensearch.models import DATE_FIELDS, SCOPE_FIELDS
 from mem_opensearch.text import fold
@@ -17,12 +17,10 @@ from mem_opensearch.text import fold
 if TYPE_CHECKING:
     from mem_opensearch.models import Kind
 
-Vector = Any
-"""A list of floats or a one-dimensional numpy array."""
-
 TEXT_KEY = "data"  # where mem0 keeps a memory's text, and an entity's name
 _NOT_FACTS = frozenset({TEXT_KEY, "text_lemmatized", "linked_memory_ids"})
 MAX_ID_BYTES = 512  # the server's own limit of `_id`
+MAX_TERM_BYTES = 32_766  # the server's own limit of what is indexed whole
 MAX_FACTS = 5000  # a document may hold 10,000 nested objects; below that, the reason is ours to give
 
 
@@ -45,7 +43,7 @@ def build_row(payload: Mapping[str, Any], *, kind: Kind, row_id: str) -> dict[st
             continue
         if not isinstance(value, str):
             raise InvalidInputError(f"payload of '{row_id}': '{name}' is {type(value).__name__}, expected a string")
-        row[name] = value
+        row[name] = _term(value, name=name, row_id=row_id)
     for name in DATE_FIELDS:
         # A date that can't be read is no reason to refuse a memory: it stays in the payload, and in the facts as text.
         if (instant := as_instant(payload.get(name))) is not None:
@@ -60,8 +58,17 @@ def build_row(payload: Mapping[str, Any], *, kind: Kind, row_id: str) -> dict[st
     return row
 
 
+def _term(value: str, *, name: str, row_id: str) -> str:
+    """Refuse what is too long for a term of the index, which a filter would have to find whole."""
+    if len(value) > MAX_TERM_BYTES // 4 and len(value.encode()) > MAX_TERM_BYTES:
+        raise InvalidInputError(f"payload of '{row_id}': '{name}' is longer than {MAX_TERM_BYTES} bytes")
+    return value
+
+
 def _entity_fields(payload: Mapping[str, Any], name: str) -> dict[str, Any]:
     links = payload.get("linked_memory_ids") or []
+    if not isinstance(links, list | tuple):
+        raise InvalidInputError(f"entity '{name}': 'linked_memory_ids' is {type(links).__name__}, expected a list")
     return {
         "name": name,
         "name_folded": fold(name).lower(),
@@ -81,6 +88,8 @@ def build_facts(payload: Mapping[str, Any], *, row_id: str) -> list[dict[str, An
     for key, value in payload.items():
         if key not in _NOT_FACTS and key not in SCOPE_FIELDS:
             _collect(str(key), value, facts)
+    for fact in facts:
+        _term(fact["k"], name=f"{fact['k'][:40]}...", row_id=row_id)
     if len(facts) > MAX_FACTS:
         raise InvalidInputError(
             f"payload of '{row_id}' has {len(facts)} metadata values; at most {MAX_FACTS} are indexed"
@@ -131,38 +140,6 @@ def _has_bad_number(value: object) -> bool:
     return isinstance(value, list | tuple) and any(_has_bad_number(item) for item in value)
 
 
-def check_vector(vector: Any, *, dims: int, index: str, owner: str) -> None:  # noqa: ANN401 - whatever was given
-    """Refuse a vector that the server would refuse with a misleading message.
-
-    Args:
-        vector: list or one-dimensional numpy array of numbers.
-        dims: length that the index wants.
-        index: the collection's name, for the message.
-        owner: whose vector it is, for the message: ``"memory 'm7'"`` or ``"the query"``.
-
-    Raises:
-        VectorError: wrong length, not finite, or all zero.
-    """
-    if vector is None or isinstance(vector, str | bytes) or not hasattr(vector, "__len__"):
-        raise VectorError(f"vector of {owner} is {type(vector).__name__}; the embedder gave no vector")
-    if len(vector) != dims:
-        raise VectorError(
-            f"vector of {owner} has {len(vector)} dimensions, index '{index}' has {dims}; use the embedder that the "
-            f"index was made for, or make an index with embedding_model_dims={len(vector)}"
-        )
-    try:
-        # One number tells all: finite only if every item is, and zero only if every item is.
-        norm = math.fsum(float(x) * float(x) for x in vector)
-    except (TypeError, ValueError):
-        raise VectorError(f"vector of {owner} holds something that is not a number") from None
-    except OverflowError:
-        norm = math.inf
-    if not math.isfinite(norm):
-        raise VectorError(f"vector of {owner} holds NaN, infinity or a number too large")
-    if norm == 0.0:
-        raise VectorError(f"vector of {owner} is all zero, which has no direction; the text may have been empty")
-
-
 def check_id(row_id: object) -> str:
     """Return an id that the server takes.
 
@@ -180,6 +157,20 @@ def check_id(row_id: object) -> str:
     return row_id
 
 
+def as_list(values: Any, *, name: str) -> list[Any]:  # noqa: ANN401 - whatever was given
+    """Return what was given for several rows as a list; the rows themselves are not copied.
+
+    Raises:
+        InvalidInputError: it is one thing, or has no order.
+    """
+    if not isinstance(values, str | bytes | bytearray | Mapping) and hasattr(values, "__getitem__"):
+        try:
+            return list(values)
+        except TypeError:  # such as an array of no dimension
+            pass
+    raise InvalidInputError(f"'{name}' is {type(values).__name__}, expected a list")
+
+
 def as_ids(ids: Sequence[str] | None, count: int) -> list[str]:
     """Return `count` checked ids; without `ids`, random ones (not 0, 1, ..., which the next call would overwrite).
 
@@ -190,6 +181,7 @@ def as_ids(ids: Sequence[str] | None, count: int) -> list[str]:
         import uuid
 
         return [str(uuid.uuid4()) for _ in range(count)]
+    ids = as_list(ids, name="ids")
     if len(ids) != count:
         raise InvalidInputError(f"{count} vectors but {len(ids)} ids were given; they go together one by one")
     return [check_id(row_id) for row_id in ids]

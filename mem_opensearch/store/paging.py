@@ -14,24 +14,35 @@ if TYPE_CHECKING:
     from mem_opensearch.models import Clause
 
 PAGE = 1000  # rows; a page of payloads stays well below the server's response buffer
-KEEP_ALIVE = "2m"  # between two pages, not for the whole scan
+KEEP_ALIVE = "5m"  # between two pages, not for the whole scan
 
 
 def scan(client: SearchClient, alias: str, filters: Sequence[Clause]) -> Iterator[dict[str, Any]]:
     """Yield every row that passes `filters`, newest first, as it was when the scan began."""
+    for page in pages(client, alias, filters, size=PAGE):
+        yield from page
+
+
+def pages(
+    client: SearchClient, alias: str, filters: Sequence[Clause], *, size: int, source: bool = True
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield the same rows in lists of `size`, none of them empty; without their payloads where `source` is false."""
     view = client.dialect.point_in_time
     opened = client.request("POST", path_of(alias, *view.open_path), params={"keep_alive": KEEP_ALIVE})
     pit = opened[view.id_key]
     after: Sequence[Any] | None = None
     try:
         while True:
-            body = queries.listing(size=PAGE, filters=filters, after=after)
+            body = queries.listing(size=size, filters=filters, after=after)
             body["pit"] = {"id": pit, "keep_alive": KEEP_ALIVE}
-            answer = client.request("POST", "/_search", body=body)
+            if not source:
+                body["_source"] = False
+            answer = client.request("POST", "/_search", params={"allow_partial_search_results": "false"}, body=body)
             pit = answer.get("pit_id", pit)
             hits = answer["hits"]["hits"]
-            yield from hits
-            if len(hits) < PAGE:
+            if hits:
+                yield hits
+            if len(hits) < size:
                 return
             after = hits[-1]["sort"]
     finally:

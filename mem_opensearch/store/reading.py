@@ -15,8 +15,11 @@ from mem_opensearch.store.searching import SearchingStore
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mem_opensearch.store.vectors import Vector
+
 Hits = list[Hit]  # names, since `list` is a method below
 ManyHits = list[Hits]
+MaybeHits = list[Hit | None]
 _MAX_K = 10_000  # the server's own limits of k and of one page
 
 
@@ -31,9 +34,27 @@ class ReadingStore(SearchingStore):
         (source,) = self._rows.fetch([vector_id])
         return None if source is None else hit_from(source, vector_id, None)
 
-    def search(
-        self, query: str, vectors: documents.Vector, top_k: int = 5, filters: Mapping[str, Any] | None = None
-    ) -> Hits:
+    def get_many(self, ids: Sequence[str]) -> MaybeHits:
+        """Return rows by id, in the order of `ids`, None for one that is not stored; as real-time as `get`."""
+        wanted = [documents.check_id(row_id) for row_id in documents.as_list(ids, name="ids")]
+        if not wanted or not self._is_there():
+            return [None] * len(wanted)
+        sources = self._rows.fetch(wanted)
+        return [
+            None if source is None else hit_from(source, row_id, None)
+            for row_id, source in zip(wanted, sources, strict=True)
+        ]
+
+    def count(self, filters: Mapping[str, Any] | None = None) -> int:
+        """Return how many rows pass a filter; all of them when none is given."""
+        clauses = compile_filter(filters)
+        if not self._is_there():
+            return 0
+        with self._watching():
+            self._visibility.show(self._rows.refresh)
+            return self._rows.count(clauses)
+
+    def search(self, query: str, vectors: Vector, top_k: int = 5, filters: Mapping[str, Any] | None = None) -> Hits:
         """Return the rows nearest in meaning, best first.
 
         Args:
@@ -54,7 +75,7 @@ class ReadingStore(SearchingStore):
     def search_batch(
         self,
         queries: Sequence[str],
-        vectors_list: Sequence[documents.Vector],
+        vectors_list: Sequence[Vector],
         top_k: int = 1,
         filters: Mapping[str, Any] | None = None,
     ) -> ManyHits:
@@ -69,18 +90,21 @@ class ReadingStore(SearchingStore):
         Returns:
             One list per vector, in the order given; see `search`.
         """
+        queries, vectors_list = (
+            documents.as_list(queries, name="queries"),
+            documents.as_list(vectors_list, name="vectors_list"),
+        )
         if len(queries) != len(vectors_list):
             raise InvalidInputError(
                 f"{len(vectors_list)} vectors but {len(queries)} queries; they go together one by one"
             )
         _check_top_k(top_k)
-        for vector in vectors_list:
-            self._check_vector(vector, owner="the query")
+        checked = [self._check_vector(vector, owner="the query") for vector in vectors_list]
         clauses = compile_filter(filters)
         if not self._is_there():
             return [[] for _ in vectors_list]
         dialect = self.client.dialect
-        searches = [bodies.vector_search(vector, k=top_k, filters=clauses, dialect=dialect) for vector in vectors_list]
+        searches = [bodies.vector_search(vector, k=top_k, filters=clauses, dialect=dialect) for vector in checked]
         return [
             [
                 hit_from(hit["_source"], row_id, dialect.cosine_of(hit["_score"]))
@@ -102,6 +126,8 @@ class ReadingStore(SearchingStore):
         """
         _check_top_k(top_k)
         clauses = compile_filter(filters)
+        if not isinstance(query, str):
+            raise InvalidInputError(f"the query is {type(query).__name__}, expected a string")
         if not query.strip() or (spec := self._found()) is None:
             return []
         boosts = self._field_boosts()
@@ -121,8 +147,9 @@ class ReadingStore(SearchingStore):
             A list whose only item is the list of hits: the shape that mem0 expects.
         """
         clauses = compile_filter(filters)
+        if top_k is not None:
+            _check_top_k(top_k, most=None)
         if top_k is not None and top_k <= _MAX_K:
-            _check_top_k(top_k)
             (hits,) = self._search_all([bodies.listing(size=top_k, filters=clauses)])
         elif self._is_there():
             with self._watching():
@@ -133,6 +160,6 @@ class ReadingStore(SearchingStore):
         return [[hit_from(hit["_source"], row_id, None) for row_id, hit in self._rows.with_ids(hits)]]
 
 
-def _check_top_k(top_k: object) -> None:
-    if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= _MAX_K:
-        raise InvalidInputError(f"top_k is {top_k!r}; it is a whole number from 1 to {_MAX_K}")
+def _check_top_k(top_k: object, *, most: int | None = _MAX_K) -> None:
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1 or (most and top_k > most):
+        raise InvalidInputError(f"top_k is {top_k!r}; it is a whole number from 1 {f'to {most}' if most else 'up'}")

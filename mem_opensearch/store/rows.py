@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+import tenacity
+
 from mem_opensearch import queries
 from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.client.failures import error_type, from_status
-from mem_opensearch.store import bulk, paging
+from mem_opensearch.store import bulk, by_query, paging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +22,7 @@ RawHit = dict[str, Any]
 """One hit of a search answer, as the server gives it."""
 
 _NOT_FOUND = 404
+_CONFLICT = 409
 _PAGE = 1000  # ids of one request
 _RETRIES = 5  # of an update that meets another one of the same row; the server repeats it by itself
 
@@ -58,6 +61,12 @@ class Rows(Protocol):
     def remove(self, row_id: str, *, refresh: str) -> bool:
         """Delete a row; return whether it was there."""
 
+    def remove_where(self, filters: Sequence[Clause]) -> Iterator[list[str]]:
+        """Delete the rows that pass `filters` when this begins; yield the ids that are gone, in parts."""
+
+    def count(self, filters: Sequence[Clause]) -> int:
+        """Return how many rows pass `filters`, of those that searches see."""
+
     def scan(self, filters: Sequence[Clause]) -> Iterator[RawHit]:
         """Yield every row that passes `filters`, newest first, undisturbed by writes that come meanwhile."""
 
@@ -71,6 +80,15 @@ class Rows(Protocol):
 # Only if the row is still the one that was written: somebody else may have replaced it, with words of its own.
 _WORDS_SCRIPT = "if (ctx._source.text == params.text) { ctx._source.putAll(params.row) } else { ctx.op = 'none' }"
 _WORDS_ROWS = 500  # of one request
+
+
+_until_alone = tenacity.Retrying(
+    stop=tenacity.stop_after_delay(30),
+    wait=tenacity.wait_random_exponential(multiplier=0.02, max=1.0),
+    retry=tenacity.retry_if_result(lambda answer: answer.get("status") == _CONFLICT),
+    retry_error_callback=lambda state: state.outcome and state.outcome.result(),
+)
+"""Call a function until its answer is no conflict; return the last answer."""
 
 
 class RowsById:
@@ -123,13 +141,24 @@ class RowsById:
         return self._update(row_id, {"doc": fields}, refresh)
 
     def _update(self, row_id: str, body: Mapping[str, Any], refresh: str) -> str | None:
-        answer = self._client.request(
-            "POST",
-            path_of(self._alias, "_update", row_id),
-            params={"refresh": refresh, "retry_on_conflict": _RETRIES, "require_alias": "true"},
-            body=body,
-            accept=(_NOT_FOUND,),
-        )
+        """Send one update; the server reads, changes and writes the row if nobody has written it in between.
+
+        It repeats that at once a few times. Where many write the same row, that is not enough: then it is sent again
+        after a pause of random length.
+        """
+
+        def send() -> dict[str, Any]:
+            return self._client.request(
+                "POST",
+                path_of(self._alias, "_update", row_id),
+                params={"refresh": refresh, "retry_on_conflict": _RETRIES, "require_alias": "true"},
+                body=body,
+                accept=(_NOT_FOUND, _CONFLICT),
+            )
+
+        answer = _until_alone(send)
+        if answer.get("status") == _CONFLICT:
+            raise from_status(_CONFLICT, answer, action=f"update of '{row_id}' in '{self._alias}'")
         return None if answer.get("status") == _NOT_FOUND else str(answer["_index"])
 
     def rewrite_words(self, texts: Mapping[str, str], *, words: WordField, refresh: str) -> None:
@@ -154,6 +183,17 @@ class RowsById:
             "DELETE", path_of(self._alias, "_doc", row_id), params={"refresh": refresh}, accept=(_NOT_FOUND,)
         )
         return answer.get("result") == "deleted"
+
+    def remove_where(self, filters: Sequence[Clause]) -> Iterator[list[str]]:
+        """See `Rows.remove_where` and `by_query`."""
+        return by_query.delete_pages(self._client, self._alias, filters)
+
+    def count(self, filters: Sequence[Clause]) -> int:
+        """See `Rows.count`."""
+        answer = self._client.request("POST", path_of(self._alias, "_count"), body={"query": queries.matching(filters)})
+        if answer["_shards"]["failed"]:
+            raise from_status(503, answer["_shards"], action=f"counting in '{self._alias}'")
+        return int(answer["count"])
 
     def scan(self, filters: Sequence[Clause]) -> Iterator[RawHit]:
         """See `Rows.scan`: as the collection was when the scan began."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from mem_opensearch.store.deleting import DeletingStore
 from mem_opensearch.store.reading import ReadingStore
 from mem_opensearch.store.writing import WritingStore
 
 
-class OpenSearchVectorStore(WritingStore, ReadingStore):
+class OpenSearchVectorStore(WritingStore, DeletingStore, ReadingStore):
     """A collection of memories, or of the entities that link them.
 
     Nothing is sent before the first read or write; the first write makes the index if it is missing, and a read of a

@@ -11,6 +11,7 @@ import orjson
 from mem_opensearch.errors import ConfigError, InvalidInputError, LineError, PartialWriteError
 from mem_opensearch.index import read_spec
 from mem_opensearch.store import OpenSearchVectorStore, documents
+from mem_opensearch.store.vectors import check_vector
 from mem_opensearch.transfer.lines import count_lines, open_to_read
 
 if TYPE_CHECKING:
@@ -138,9 +139,7 @@ def _insert(store: OpenSearchVectorStore, lines: list[_Line]) -> None:
 def _fault_of(store: OpenSearchVectorStore, line: _Line) -> str:
     try:
         documents.check_id(line.id)
-        documents.check_vector(
-            line.vector, dims=store.embedding_model_dims, index=store.collection_name, owner=f"'{line.id}'"
-        )
+        check_vector(line.vector, dims=store.embedding_model_dims, index=store.collection_name, owner=f"'{line.id}'")
         documents.build_row(line.payload, kind=store.config.collection_kind, row_id=line.id)
     except InvalidInputError as error:
         return str(error)

@@ -14,6 +14,7 @@ from mem_opensearch.errors import IndexStateError, InvalidInputError
 from mem_opensearch.filters import as_instant
 from mem_opensearch.index import META_KEY
 from mem_opensearch.store import documents
+from mem_opensearch.store.vectors import check_vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,7 +159,7 @@ def _fault_of(row: SourceRow, *, kind: Kind, dims: int, index: str) -> str:
         return "has no memory id"
     try:
         documents.check_id(row.id)
-        documents.check_vector(row.vector, dims=dims, index=index, owner=f"'{row.id}'")
+        check_vector(row.vector, dims=dims, index=index, owner=f"'{row.id}'")
         documents.build_row(row.payload, kind=kind, row_id=row.id)
     except InvalidInputError as error:
         return str(error)

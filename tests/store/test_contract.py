@@ -21,6 +21,7 @@ from mem_opensearch.errors import (
     ScopeError,
     VectorError,
 )
+from mem_opensearch.store import documents
 
 EAST, NORTH, UP, NORTH_EAST = [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0]
 
@@ -320,6 +321,12 @@ def test_col_info_list_cols_delete_col_reset(store, opensearch_url):
         ([1, "x", 0, 0], "not a number"),
         (None, "the embedder gave no vector"),
         ([], "has 0 dimensions"),
+        ("1000", "the embedder gave no vector"),
+        ([1e-23, 0, 0, 0], "zero to the server"),
+        ([1.9e19, 0, 0, 0], "a number too large"),
+        (["1", "0", "0", "0"], "not a number"),
+        (np.ones((4, 4)), "shape"),
+        (np.ones(4, dtype=bool), "type bool"),
     ],
 )
 def test_a_bad_vector_is_refused_by_name_before_anything_is_sent(store, vector, said):
@@ -329,7 +336,7 @@ def test_a_bad_vector_is_refused_by_name_before_anything_is_sent(store, vector, 
     assert store.col_info()["exists"] is False
     with pytest.raises(VectorError, match=said):
         store.search("q", vector)
-    with pytest.raises(VectorError, match=said) as caught:
+    with pytest.raises(VectorError, match=said if vector is not None else "no vector"):
         store.update("good", vector=vector if vector is not None else "x")
 
 
@@ -350,6 +357,11 @@ def test_a_bad_vector_is_refused_by_name_before_anything_is_sent(store, vector, 
         ({"vectors": [EAST], "payloads": [{"x": 2**70}]}, "can't be written as JSON"),
         ({"vectors": [EAST], "payloads": [{"x": "\ud800"}]}, "can't be written as JSON"),
         ({"vectors": [EAST], "payloads": [{"x": list(range(6000))}]}, "at most 5000"),
+        ({"vectors": [EAST], "payloads": [{"user_id": "长" * 20_000}]}, "'user_id' is longer than 32766 bytes"),
+        ({"vectors": [EAST], "payloads": [{"长" * 20_000: 1}]}, "is longer than 32766 bytes"),
+        ({"vectors": [EAST], "ids": "a"}, "'ids' is str, expected a list"),
+        ({"vectors": [EAST], "payloads": {"data": "x"}}, "'payloads' is dict, expected a list"),
+        ({"vectors": None}, "'vectors' is NoneType, expected a list"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_sent(store, arguments, said):
@@ -463,8 +475,9 @@ def test_an_index_deleted_under_the_store_is_said_and_made_again(store, make_sto
     assert len(store.list()[0]) == 4
 
 
-def test_one_bad_row_does_not_take_the_others_down(store):
-    """The server refuses a keyword above 32,766 bytes; nothing before it does."""
+def test_one_bad_row_does_not_take_the_others_down(store, monkeypatch):
+    """The server refuses a keyword above 32,766 bytes, when this side lets it pass."""
+    monkeypatch.setattr(documents, "MAX_TERM_BYTES", 10**6)
     with pytest.raises(PartialWriteError) as caught:
         store.insert([EAST] * 3, [{"data": "a"}, {"user_id": "长" * 20_000}, {"data": "c"}], ["a", "b", "c"])
     assert caught.value.stored == ["a", "c"]
@@ -474,7 +487,8 @@ def test_one_bad_row_does_not_take_the_others_down(store):
     assert sorted(ids(store.list()[0])) == ["a", "c"]
 
 
-def test_memory_text_reaches_no_log(store, caplog):
+def test_memory_text_reaches_no_log(store, caplog, monkeypatch):
+    monkeypatch.setattr(documents, "MAX_TERM_BYTES", 10**6)  # so that the server refuses it, and says why
     caplog.set_level(logging.DEBUG)
     with pytest.raises(PartialWriteError):
         store.insert([EAST], [{"data": "绝密文字", "user_id": "长" * 20_000}], ["m"])

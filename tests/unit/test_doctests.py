@@ -16,6 +16,7 @@ MODULES = [
     "profiles",
     "queries",
     "store.documents",
+    "store.duplicates",
     "text.dictionary",
     "text.fold",
     "text.questions",
