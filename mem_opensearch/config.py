@@ -143,13 +143,7 @@ class StoreConfig(BaseSettings):
     @field_validator("collection_name")
     @classmethod
     def _check_collection_name(cls, name: str) -> str:
-        if not _COLLECTION.match(name) or len(name.encode()) > _COLLECTION_BYTES:
-            message = (
-                f"'{name}' can't be a collection name: use lower-case letters, digits, '_', '-' and '.', starting with "
-                f"a letter or digit, at most {_COLLECTION_BYTES} bytes"
-            )
-            raise ValueError(message)
-        return name
+        return check_collection_name(name)
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
@@ -219,6 +213,21 @@ _CONNECTION_OPTIONS = (
     "url", "host", "port", "use_ssl", "ca_certs", "user", "password", "api_key", "http_auth", "http_compress",
     "connection_class",
 )  # fmt: skip
+
+
+def check_collection_name(name: object) -> str:
+    """Return a name that a collection may have.
+
+    Raises:
+        ConfigError: it can't be one; says what can.
+    """
+    is_name = isinstance(name, str) and name.isprintable() and _COLLECTION.match(name)
+    if not is_name or len(str(name).encode()) > _COLLECTION_BYTES:
+        raise ConfigError(
+            f"{name!r} can't be a collection name: use lower-case letters, digits, '_', '-' and '.', starting with a "
+            f"letter or digit, at most {_COLLECTION_BYTES} bytes"
+        )
+    return str(name)
 
 
 def _complete(url: str, *, default_port: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client import SearchClient, open_client
 from mem_opensearch.client.encoding import path_of
-from mem_opensearch.config import LOCAL, StoreConfig
+from mem_opensearch.config import LOCAL, StoreConfig, check_collection_name
 from mem_opensearch.errors import BackendError, ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import (
     META_KEY,
@@ -135,11 +135,11 @@ class Collection:
             ConfigError: another distance, or another collection than this store's.
             IndexStateError: the index is there and differs.
         """
-        if distance != "cosine":
+        if str(distance) != "cosine":
             raise ConfigError(f"distance '{distance}' is not supported; vectors are compared by cosine")
-        if name not in (None, self.collection_name):
+        if name is not None and check_collection_name(name) != self.collection_name:
             raise ConfigError(f"this store is bound to '{self.collection_name}'; make another store for '{name}'")
-        if vector_size not in (None, self.embedding_model_dims):
+        if vector_size is not None and str(vector_size) != str(self.embedding_model_dims):
             raise ConfigError(
                 f"this store takes vectors of {self.embedding_model_dims} dimensions, not {vector_size}; "
                 "set embedding_model_dims"
@@ -198,8 +198,11 @@ class Collection:
         Returns:
             ``name, exists, kind, dims, analyzer, engine, count, size_bytes``; all but the first two are None when the
             collection does not exist.
+
+        Raises:
+            ConfigError: no collection can have that name.
         """
-        name = name or self.collection_name
+        name = self.collection_name if name is None else check_collection_name(name)
         found = read_spec(self.client, name)
         if found is None:
             return dict.fromkeys(("kind", "dims", "analyzer", "engine", "count", "size_bytes")) | {
