@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mem_opensearch.client.encoding import encode
 from mem_opensearch.errors import InvalidInputError, MemoryNotFoundError
 from mem_opensearch.models import Hit, hit_from
 from mem_opensearch.store import documents, duplicates
 from mem_opensearch.store.collection import Collection
+from mem_opensearch.store.sizes import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mem_opensearch.store.vectors import Vector
 
 _KEYS = 1000  # of one search
-_ENVELOPE = 2000  # bytes around a row: the action with its id, or the script of an update
 
 
 class _Row(NamedTuple):
@@ -91,7 +90,6 @@ class WritingStore(Collection):
             fields = self._fields(payload, row_id=vector_id)
         if vector is not None:
             fields["vector"] = self._check_vector(vector, owner=f"'{vector_id}'")
-        self._check_size(fields, row_id=vector_id)
         spec = self._ensure()
         with self._watching(), self._visibility.writing() as refresh:
             if payload is None:
@@ -111,7 +109,6 @@ class WritingStore(Collection):
     def _row(self, row_id: str, vector: Vector, payload: Mapping[str, Any]) -> _Row:
         owner = f"{self.config.collection_kind} '{row_id}'"
         fields = self._fields(payload, row_id=row_id) | {"vector": self._check_vector(vector, owner=owner)}
-        self._check_size(fields, row_id=row_id)
         return _Row(row_id, payload, fields)
 
     def _fields(self, payload: Mapping[str, Any], *, row_id: str) -> dict[str, Any]:
@@ -119,24 +116,8 @@ class WritingStore(Collection):
         fields = documents.build_row(payload, kind=self.config.collection_kind, row_id=row_id)
         if self._is_distinct and (key := duplicates.content_key(payload)) is not None:
             fields["facts"].append({"k": duplicates.KEY_FACT, "s": key})
+        check_size(fields, dims=self.embedding_model_dims, most=self.config.max_request_bytes, row_id=row_id)
         return fields
-
-    def _check_size(self, fields: Mapping[str, Any], *, row_id: str) -> None:
-        """Refuse a row that is more than the server takes in one request."""
-        if "payload" not in fields:
-            return  # a vector alone
-        most = self.config.max_request_bytes
-        text = 2 * len(fields["text"].encode())  # words that the client makes are not twice the text
-        facts = sum(len(fact["k"]) + len(fact.get("s", "")) for fact in fields["facts"])
-        # What it takes at most, without encoding all of it: six bytes for a character, 32 for a number.
-        if 4 * len(encode(fields["payload"])) + text + 6 * facts + 32 * self.embedding_model_dims + _ENVELOPE <= most:
-            return
-        size = len(encode(fields)) + text + _ENVELOPE
-        if size > most:
-            raise InvalidInputError(
-                f"'{row_id}' takes {size:,} bytes with its payload and indexed values; the server takes {most:,} in "
-                "one request (max_request_bytes, which is the server's http.max_content_length)"
-            )
 
     @property
     def _is_distinct(self) -> bool:

@@ -17,6 +17,7 @@ MODULES = [
     "queries",
     "store.documents",
     "store.duplicates",
+    "store.sizes",
     "text.dictionary",
     "text.fold",
     "text.questions",
