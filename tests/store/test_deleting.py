@@ -86,6 +86,52 @@ def test_progress_is_told_page_by_page(store, monkeypatch):
     assert told == [(40, 100), (80, 100), (100, 100)]
 
 
+@pytest.fixture
+def before_delete(store, monkeypatch):
+    """Do something after a page was listed and before the server deletes it, the first time."""
+
+    def before_delete(act):
+        send, todo = store.client.request, [act]
+
+        def request(method, path, **options):
+            if path.endswith("_delete_by_query") and todo:
+                todo.pop()()
+            return send(method, path, **options)
+
+        monkeypatch.setattr(store.client, "request", request)
+
+    return before_delete
+
+
+def test_a_row_that_is_rewritten_before_its_page_is_deleted_goes_if_it_still_passes(store, make_store, before_delete):
+    fill(store, 20, user_id="甲")
+    other = make_store(refresh="false")  # the delete-by-query still finds the old rows, and meets a conflict
+
+    def rewrite():
+        other.update("m0", payload={"data": "改", "user_id": "甲"})
+        other.update("m1", payload={"data": "改", "user_id": "乙"})
+        other.delete("m2")
+        other.insert([EAST], [{"data": "新", "user_id": "甲"}], ["new"])
+
+    before_delete(rewrite)
+    assert store.delete_all(user_id="甲") == 19
+    assert ids(store) == {"m1", "new"}
+
+
+def test_a_write_block_of_a_roll_is_waited_out(store, before_delete):
+    fill(store, 20, user_id="甲")
+    client, index = store.client, f"{store.collection_name}-v1-000001"
+
+    def block(on):
+        client.request("PUT", f"/{index}/_settings", body={"index.blocks.write": on})
+
+    timer = threading.Timer(1.5, block, [False])
+    before_delete(lambda: (block(True), timer.start()))
+    assert store.delete_all(user_id="甲") == 20
+    timer.join()
+    assert store.count() == 0
+
+
 def test_rows_that_others_rewrite_meanwhile_are_deleted_too(store, make_store, monkeypatch):
     """A row in its new form still passes the filter; one that no longer does is spared."""
     monkeypatch.setattr(by_query, "PAGE", 50)
