@@ -126,8 +126,7 @@ class ReadingStore(SearchingStore):
         """
         _check_top_k(top_k)
         clauses = compile_filter(filters)
-        if not isinstance(query, str):
-            raise InvalidInputError(f"the query is {type(query).__name__}, expected a string")
+        _check_query(query)
         if not query.strip() or (spec := self._found()) is None:
             return []
         boosts = self._field_boosts()
@@ -163,3 +162,12 @@ class ReadingStore(SearchingStore):
 def _check_top_k(top_k: object, *, most: int | None = _MAX_K) -> None:
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1 or (most and top_k > most):
         raise InvalidInputError(f"top_k is {top_k!r}; it is a whole number from 1 {f'to {most}' if most else 'up'}")
+
+
+def _check_query(query: object) -> None:
+    if not isinstance(query, str):
+        raise InvalidInputError(f"the query is {type(query).__name__}, expected a string")
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError("the query is not valid Unicode: it holds half of a surrogate pair") from None

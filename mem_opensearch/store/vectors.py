@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from array import array
 from operator import mul
 from typing import Any
@@ -66,15 +67,19 @@ def _contiguous(vector: Vector, *, owner: str) -> Vector:
 
 def _sum_of_squares(vector: Vector, *, owner: str) -> float:
     """Return one number that tells all: finite only if every item is, and zero only if every item is."""
+    if hasattr(vector, "__array__"):
+        wide = vector.astype("float64")
+        return float(wide @ wide)
+    if not all(map(_is_number, set(map(type, vector)))):
+        raise VectorError(f"vector of {owner} holds something that is not a number")
     try:
-        if hasattr(vector, "__array__"):
-            wide = vector.astype("float64")
-            return float(wide @ wide)
-        total = sum(map(mul, vector, vector))  # a string can't be multiplied with itself
-        if isinstance(total, int | float) or hasattr(total, "__array__"):  # not a Decimal, which JSON has no form for
-            return float(total)
+        return float(sum(map(mul, vector, vector)))
     except OverflowError:
         return math.inf
-    except (TypeError, ValueError):
-        pass
-    raise VectorError(f"vector of {owner} holds something that is not a number")
+
+
+def _is_number(kind: type) -> bool:
+    """Whether items of a type are real numbers that JSON has a form for: those of Python, and numpy's up to 64 bits."""
+    if issubclass(kind, int | float):
+        return kind is not bool
+    return issubclass(kind, numbers.Real) and getattr(kind(), "nbytes", 9) <= 8  # noqa: PLR2004

@@ -1,9 +1,17 @@
 """How a payload becomes a row."""
 
+import json
+from array import array
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
-from mem_opensearch.errors import InvalidInputError
+from mem_opensearch.client.encoding import encode
+from mem_opensearch.errors import InvalidInputError, VectorError
 from mem_opensearch.store.documents import build_facts, build_row
+from mem_opensearch.store.vectors import check_vector
 
 
 def test_a_memory_row():
@@ -68,3 +76,41 @@ def test_a_cycle_is_refused_not_followed():
     payload["self"] = payload
     with pytest.raises(InvalidInputError, match="can't be written as JSON"):
         build_row(payload, kind="memory", row_id="m")
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        [1, True],
+        [1, 1j],
+        [np.float32(1), 1j],
+        [1, Fraction(1, 2)],
+        [0.5, Decimal(1)],
+        [1, np.longdouble(1)],
+        [1, "1"],
+        [1, [1]],
+    ],
+)
+def test_a_vector_of_something_else_than_numbers_is_refused(vector):
+    with pytest.raises(VectorError, match="not a number"):
+        check_vector(vector, dims=2, index="c", owner="x")
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        [1, 2.5],
+        (1, 2),
+        [np.float32(1), np.int64(2)],
+        array("f", [1, 2]),
+        np.ones(4, dtype=np.float16)[::2],
+        np.arange(1, 3),
+    ],
+)
+def test_any_vector_of_numbers_can_be_sent(vector):
+    assert json.loads(encode(check_vector(vector, dims=2, index="c", owner="x"))) == pytest.approx(list(vector))
+
+
+def test_a_plain_vector_is_not_copied():
+    for vector in ([1.0, 2.0], np.array([1.0, 2.0], dtype=np.float32)):
+        assert check_vector(vector, dims=2, index="c", owner="x") is vector
