@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +154,7 @@ class ReadingStore(SearchingStore):
         elif self._is_there():
             with self._watching():
                 self._visibility.show(self._rows.refresh)
-                hits = list(islice(self._rows.scan(clauses), top_k))
+                hits = list(islice(self._rows.scan(clauses), top_k and min(top_k, sys.maxsize)))
         else:
             hits = []
         return [[hit_from(hit["_source"], row_id, None) for row_id, hit in self._rows.with_ids(hits)]]

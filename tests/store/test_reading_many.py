@@ -97,3 +97,9 @@ def test_list_is_stable_past_ten_thousand_while_others_write_and_delete(store, m
 def test_list_refuses_a_bad_top_k(store, top_k):
     with pytest.raises(InvalidInputError, match="top_k"):
         store.list(top_k=top_k)
+
+
+def test_list_takes_any_number_of_rows(store):
+    store.insert([EAST] * 3, [{"data": "x"}] * 3)
+    for top_k in (10_000, 10_001, 2**63, 10**100):
+        assert len(store.list(top_k=top_k)[0]) == 3
