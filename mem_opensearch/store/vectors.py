@@ -70,10 +70,12 @@ def _sum_of_squares(vector: Vector, *, owner: str) -> float:
     if hasattr(vector, "__array__"):
         wide = vector.astype("float64")
         return float(wide @ wide)
-    if not all(map(_is_number, set(map(type, vector)))):
+    kinds = set(map(type, vector))
+    if not all(map(_is_number, kinds)):
         raise VectorError(f"vector of {owner} holds something that is not a number")
     try:
-        return float(sum(map(mul, vector, vector)))
+        wide = vector if kinds <= {int, float} else list(map(float, vector))
+        return float(sum(map(mul, wide, wide)))
     except OverflowError:
         return math.inf
 
