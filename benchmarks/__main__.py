@@ -10,7 +10,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-NAMES = ("refresh",)
+NAMES = ("refresh", "delete")
 
 
 def main() -> None:
