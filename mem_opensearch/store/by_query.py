@@ -77,7 +77,7 @@ def _delete(client: SearchClient, alias: str, wanted: Sequence[Clause]) -> None:
         blocked_since = blocked_since or time.monotonic()
         waited = time.monotonic() - blocked_since
         if not failures.is_write_block(refused) or waited >= failures.BLOCK_SECONDS:
-            raise failures.from_status(int(answer.get("status") or _FORBIDDEN), refused, action=action)
+            raise failures.from_status(int(answer.get("status") or 500), refused, action=action)
         time.sleep(random.uniform(*ROUND_WAIT))  # noqa: S311 - jitter
     raise BackendUnavailable(
         f"{action} met rows that somebody else was writing, {ROUNDS} times in a row; call it again to delete the rest"

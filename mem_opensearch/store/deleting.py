@@ -51,12 +51,12 @@ class DeletingStore(Collection):
             How many of the rows that passed when the call began are gone.
 
         Raises:
-            ScopeError: the filter is empty, which would be everything.
+            ScopeError: the filter is empty, or passes every row whatever it holds: ``{"user_id": {"nin": []}}``.
             FilterError: the filter is not understood; nothing was sent.
             BackendError: the server failed; some rows may be deleted, and a second call deletes the rest.
         """
         clauses = compile_filter(filters)
-        if not clauses:
+        if all(_verdict(clause) is True for clause in clauses):
             raise ScopeError(
                 f"delete_by_filter was given a filter that passes every row of '{self.collection_name}'; "
                 "say which rows, or empty the collection with reset()"
@@ -138,3 +138,17 @@ def _day(now: object) -> str:
     if not isinstance(now, date):
         raise InvalidInputError(f"'now' is {type(now).__name__}, expected a date or a datetime")
     return now.isoformat()
+
+
+def _verdict(clause: Clause) -> bool | None:
+    """Return whether a clause passes every row (True) or none (False) whatever they hold; None if that depends."""
+    if "match_all" in clause or "match_none" in clause:
+        return "match_all" in clause
+    if "bool" not in clause:
+        return None
+    body = clause["bool"]
+    parts = [_verdict(part) for part in body.get("filter", [])]
+    parts += [None if (part := _verdict(each)) is None else not part for each in body.get("must_not", [])]
+    if choices := [_verdict(part) for part in body.get("should", [])]:
+        parts.append(True if True in choices else None if None in choices else False)
+    return False if False in parts else None if None in parts else True

@@ -58,7 +58,17 @@ def test_delete_all_takes_one_scope_and_no_other(make_store, policy):
 
 def test_a_filter_that_passes_everything_is_refused(store):
     fill(store, 3)
-    for filters in ({}, None):
+    ever = {"user_id": {"nin": []}}  # what code makes of a list that happens to be empty
+    nothing = {"n": {"in": []}}
+    for filters in (
+        {},
+        None,
+        ever,
+        {"NOT": nothing},
+        {"OR": [{"n": 1}, {}]},
+        {"AND": [ever, {}]},
+        {"NOT": [{"NOT": ever}]},
+    ):
         with pytest.raises(ScopeError, match=r"say which rows, or empty the collection with reset\(\)"):
             store.delete_by_filter(filters)
     with pytest.raises(ScopeError, match="names no user_id, agent_id, run_id"):
@@ -68,6 +78,8 @@ def test_a_filter_that_passes_everything_is_refused(store):
             store.delete_all(user_id=scope)
     with pytest.raises(FilterError):
         store.delete_by_filter({"n": {"near": 5}})
+    for filters in (nothing, {"NOT": ever}, {"AND": [ever, {"n": 7}]}, {"OR": [nothing, {"n": 7}]}):
+        assert store.delete_by_filter(filters) == 0
     assert store.count() == 3
 
 
