@@ -12,13 +12,15 @@ import orjson
 from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.filters import MAX_STRING, as_instant
 from mem_opensearch.models import DATE_FIELDS, SCOPE_FIELDS
-from mem_opensearch.text import fold
+from mem_opensearch.text import fold_name
 
 if TYPE_CHECKING:
     from mem_opensearch.models import Kind
 
 TEXT_KEY = "data"  # where mem0 keeps a memory's text, and an entity's name
-_NOT_FACTS = frozenset({TEXT_KEY, "text_lemmatized", "linked_memory_ids"})
+LINKS_KEY = "linked_memory_ids"  # where an entity's payload keeps the memories that name it
+ALIASES_KEY = "aliases"  # where it keeps its other names
+_NOT_FACTS = frozenset({TEXT_KEY, "text_lemmatized", LINKS_KEY})
 MAX_ID_BYTES = 512  # the server's own limit of `_id`
 MAX_TERM_BYTES = 32_766  # the server's own limit of what is indexed whole
 MAX_FACTS = 5000  # a document may hold 10,000 nested objects; below that, the reason is ours to give
@@ -50,10 +52,10 @@ def build_row(payload: Mapping[str, Any], *, kind: Kind, row_id: str) -> dict[st
             row[name] = instant
     row["text"] = text or ""
     if kind == "entities":
-        return row | _entity_fields(payload, text or "")
+        return row | _entity_fields(payload, text or "", row_id=row_id)
     entities = payload.get("entities")
     if isinstance(entities, list):
-        row["entities"] = [fold(name).lower() for name in entities if isinstance(name, str)]
+        row["entities"] = [fold_name(name) for name in entities if isinstance(name, str)]
     row["facts"] = build_facts(payload, row_id=row_id)
     return row
 
@@ -65,17 +67,24 @@ def _term(value: str, *, name: str, row_id: str) -> str:
     return value
 
 
-def _entity_fields(payload: Mapping[str, Any], name: str) -> dict[str, Any]:
-    links = payload.get("linked_memory_ids") or []
-    if not isinstance(links, list | tuple):
-        raise InvalidInputError(f"entity '{name}': 'linked_memory_ids' is {type(links).__name__}, expected a list")
+def _entity_fields(payload: Mapping[str, Any], name: str, *, row_id: str) -> dict[str, Any]:
+    links = _names(payload, LINKS_KEY, row_id=row_id)
+    aliases = _names(payload, ALIASES_KEY, row_id=row_id)
     return {
         "name": name,
-        "name_folded": fold(name).lower(),
+        "name_folded": fold_name(name),
         "type": str(payload.get("entity_type") or ""),
-        "memory_ids": [str(link) for link in links],
-        "facts": build_facts(payload, row_id=name),
+        "memory_ids": list(dict.fromkeys(links)),
+        "aliases": [fold_name(alias) for alias in aliases],  # item by item the fold of those in the payload
+        "facts": build_facts({key: value for key, value in payload.items() if key != ALIASES_KEY}, row_id=row_id),
     }
+
+
+def _names(payload: Mapping[str, Any], key: str, *, row_id: str) -> list[str]:
+    names = payload.get(key) or []
+    if not isinstance(names, list | tuple):
+        raise InvalidInputError(f"entity '{row_id}': '{key}' is {type(names).__name__}, expected a list")
+    return [str(name) for name in names]
 
 
 def build_facts(payload: Mapping[str, Any], *, row_id: str) -> list[dict[str, Any]]:

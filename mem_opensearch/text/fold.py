@@ -73,6 +73,15 @@ def fold(text: str) -> str:
     return text.translate(fold_table())
 
 
+def fold_name(name: str) -> str:
+    """Return a name as it is compared with others: folded, caseless, and with single blanks inside only.
+
+    >>> fold_name("  ＭＥＭ　臺北 office ")
+    'mem 台北 office'
+    """
+    return " ".join(fold(unicodedata.normalize("NFC", name)).casefold().split())
+
+
 def fold_rules() -> list[str]:
     """Return the table as rules of a `mapping` character filter, in code point order.
 
