@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from mem_opensearch.mem0 import register, unregister
     from mem_opensearch.models import Hit
     from mem_opensearch.node import LocalNode
-    from mem_opensearch.store import OpenSearchVectorStore
+    from mem_opensearch.store import Entity, EntityStore, Link, OpenSearchVectorStore
 
 _HOMES = {
+    "Entity": "mem_opensearch.store",
+    "EntityStore": "mem_opensearch.store",
     "Hit": "mem_opensearch.models",
+    "Link": "mem_opensearch.store",
     "LocalNode": "mem_opensearch.node",
     "MemOpenSearchError": "mem_opensearch.errors",
     "OpenSearchVectorStore": "mem_opensearch.store",
@@ -29,7 +32,10 @@ _HOMES = {
 }
 
 __all__ = [
+    "Entity",
+    "EntityStore",
     "Hit",
+    "Link",
     "LocalNode",
     "MemOpenSearchError",
     "OpenSearchVectorStore",

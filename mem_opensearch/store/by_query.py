@@ -1,4 +1,4 @@
-"""Delete the rows that pass a filter, on the server, and see that they are gone."""
+"""Change or delete the rows that pass a filter, on the server, and see that none has slipped through."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mem_opensearch.errors import BackendUnavailable
 from mem_opensearch.store import paging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mem_opensearch.client import SearchClient
     from mem_opensearch.models import Clause
@@ -54,25 +54,53 @@ def _having(ids: Sequence[str]) -> Clause:
 
 
 def _delete(client: SearchClient, alias: str, wanted: Sequence[Clause]) -> None:
-    """Repeat the delete-by-query until nothing is left to delete; a roll's write block is waited out."""
-    action = f"POST {path_of(alias, '_delete_by_query')}"
+    """Repeat the delete-by-query until nothing is left to delete."""
+    body = {"query": queries.matching(wanted)}
+    settle(client, alias, "_delete_by_query", body, size=PAGE, is_done=lambda _: not _find(client, alias, wanted))
+
+
+def settle(
+    client: SearchClient,
+    alias: str,
+    operation: str,
+    body: Mapping[str, Any],
+    *,
+    size: int,
+    is_done: Callable[[Mapping[str, Any]], bool],
+) -> None:
+    """Repeat an operation by query until it has got them all; a roll's write block is waited out.
+
+    Args:
+        client: the server; it must have been refreshed, or rows just written are not found.
+        alias: the collection.
+        operation: ``"_delete_by_query"`` or ``"_update_by_query"``.
+        body: which rows, and what becomes of them.
+        size: rows that the server holds at once.
+        is_done: told the answer; whether no row is left that somebody else was writing.
+
+    Raises:
+        BackendError: the server failed, or rows changed faster than they could be written.
+    """
+    action = f"POST {path_of(alias, operation)}"
     blocked_since: float | None = None
     rounds = 0
     while rounds < ROUNDS:
         answer = client.request(
             "POST",
-            path_of(alias, "_delete_by_query"),
-            params={"conflicts": "proceed", "refresh": "true", "scroll_size": PAGE},
-            body={"query": queries.matching(wanted)},
+            path_of(alias, operation),
+            params={"conflicts": "proceed", "refresh": "true", "scroll_size": size},
+            body=body,
             accept=(_FORBIDDEN,),
             timeout=TIMEOUT,
         )
         refused = _refusal(answer)
         if refused is None:
-            if not _find(client, alias, wanted):
+            if is_done(answer):
                 return
             rounds += 1
             time.sleep(random.uniform(*ROUND_WAIT))  # noqa: S311 - jitter
+            # The operation refreshes only what it has written; the rows that it has not would be met as they were.
+            client.request("POST", path_of(alias, "_refresh"))
             continue
         blocked_since = blocked_since or time.monotonic()
         waited = time.monotonic() - blocked_since
@@ -80,12 +108,12 @@ def _delete(client: SearchClient, alias: str, wanted: Sequence[Clause]) -> None:
             raise failures.from_status(int(answer.get("status") or 500), refused, action=action)
         time.sleep(random.uniform(*ROUND_WAIT))  # noqa: S311 - jitter
     raise BackendUnavailable(
-        f"{action} met rows that somebody else was writing, {ROUNDS} times in a row; call it again to delete the rest"
+        f"{action} met rows that somebody else was writing, {ROUNDS} times in a row; call it again for the rest"
     )
 
 
 def _refusal(answer: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the refusal in the form of other answers; a delete-by-query lists it with the row that met it."""
+    """Return the refusal in the form of other answers; an operation by query lists it with the row."""
     if listed := answer.get("failures"):
         return {"error": listed[0].get("cause") or listed[0].get("reason")}
     return dict(answer) if answer.get("status") == _FORBIDDEN else None

@@ -10,6 +10,7 @@ from mem_opensearch.filters import compile_filter
 from mem_opensearch.models import IDENTITY_FIELDS
 from mem_opensearch.store import documents
 from mem_opensearch.store.collection import Collection
+from mem_opensearch.store.links import ENTITIES_SUFFIX, unlink_memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,9 @@ class DeletingStore(Collection):
     """What takes rows away, and their links with them."""
 
     def delete(self, vector_id: str) -> bool:
-        """Delete a row; one that is not stored is no error.
+        """Delete a row; one that is not stored is no error. A memory is taken out of the entities that link it first.
+
+        In that order, a deletion that failed half-way is made whole by the same call again.
 
         Returns:
             Whether the row was there.
@@ -31,10 +34,9 @@ class DeletingStore(Collection):
         documents.check_id(vector_id)
         if not self._is_there():
             return False
-        with self._watching(), self._visibility.writing() as refresh:
-            found = self._rows.remove(vector_id, refresh=refresh)
         self._forget_links([vector_id])
-        return found
+        with self._watching(), self._visibility.writing() as refresh:
+            return self._rows.remove(vector_id, refresh=refresh)
 
     def delete_by_filter(self, filters: Mapping[str, Any], *, progress: Progress | None = None) -> int:
         """Delete every row that passes a filter when the call begins, however many there are.
@@ -127,7 +129,9 @@ class DeletingStore(Collection):
         return gone
 
     def _forget_links(self, ids: Sequence[str]) -> None:
-        """Take rows that are gone out of the entities that link them."""
+        """Take memories out of the entities that link them, if there is such a collection."""
+        if self.config.collection_kind == "memory":
+            unlink_memories(self.client, f"{self.collection_name}{ENTITIES_SUFFIX}", ids)
 
 
 def _day(now: object) -> str:

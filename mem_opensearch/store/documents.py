@@ -75,7 +75,9 @@ def _entity_fields(payload: Mapping[str, Any], name: str, *, row_id: str) -> dic
         "name_folded": fold_name(name),
         "type": str(payload.get("entity_type") or ""),
         "memory_ids": list(dict.fromkeys(links)),
-        "aliases": [fold_name(alias) for alias in aliases],  # item by item the fold of those in the payload
+        "aliases": [
+            _term(fold_name(alias), name=ALIASES_KEY, row_id=row_id) for alias in aliases
+        ],  # item by item the fold of those in the payload
         "facts": build_facts({key: value for key, value in payload.items() if key != ALIASES_KEY}, row_id=row_id),
     }
 
