@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from mem_opensearch.mem0.builtin import BuiltinMemory, builtin_memory
     from mem_opensearch.mem0.config import Mem0StoreConfig
     from mem_opensearch.mem0.embedder import Mem0Embedder
+    from mem_opensearch.mem0.entities import Mem0EntityStore
     from mem_opensearch.mem0.store import Mem0VectorStore
 
 __all__ = [
     "BuiltinMemory",
     "Mem0Embedder",
+    "Mem0EntityStore",
     "Mem0StoreConfig",
     "Mem0VectorStore",
     "builtin_memory",
@@ -44,6 +46,7 @@ _HOMES = {
     "BuiltinMemory": "builtin",
     "builtin_memory": "builtin",
     "Mem0Embedder": "embedder",
+    "Mem0EntityStore": "entities",
     "Mem0StoreConfig": "config",
     "Mem0VectorStore": "store",
 }

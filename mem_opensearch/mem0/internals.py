@@ -8,6 +8,7 @@ What is touched, and why:
 - ``EmbedderConfig``'s validator of `config`: it holds a closed list of provider names.
 - ``hide_input_in_errors`` of `MemoryConfig` and `VectorStoreConfig`: mem0 logs the validation error of a mistyped
   option together with the values beside it, passwords included.
+- the methods of ``Memory`` and ``AsyncMemory`` that `linking.REPLACED` names: how entities are linked and unlinked.
 
 `Patches.apply` checks all of it before it changes anything, and `Patches.revert` puts back exactly what was there.
 """
@@ -22,16 +23,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.extras import require
+from mem_opensearch.mem0.linking import REPLACED, replacement
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Callable, Mapping, MutableMapping
 
 VECTOR_PROVIDER: Final = "opensearch"
 EMBEDDER_PROVIDER: Final = "mem_opensearch"
 SUPPORTED: Final = ((2, 0, 20), (2, 3))
 SUPPORTED_TEXT: Final = "mem0ai>=2.0.20,<2.3"
 
-STORE_CLASS: Final = "mem_opensearch.mem0.store.Mem0VectorStore"
+STORE_CLASS: Final = "mem_opensearch.mem0.entities.open_store"
 EMBEDDER_CLASS: Final = "mem_opensearch.mem0.embedder.Mem0Embedder"
 
 _CONFIG_CLASS: Final = "OpenSearchConfig"
@@ -81,6 +83,7 @@ class _Parts:
     memory_config: Any
     store_config: Any
     embedder_config: Any
+    memories: Mapping[str, Any]
 
 
 def find_parts() -> _Parts:
@@ -111,7 +114,15 @@ def find_parts() -> _Parts:
         memory_config=_attribute(version, "mem0.configs.base", "MemoryConfig"),
         store_config=_attribute(version, "mem0.vector_stores.configs", "VectorStoreConfig"),
         embedder_config=embedder_config,
+        memories={name: _find_memory(version, name) for name in REPLACED},
     )
+
+
+def _find_memory(version: str, name: str) -> Any:  # noqa: ANN401 - mem0 has no types
+    """Return a class of mem0 whose methods are all there that we replace."""
+    for method in REPLACED[name]:
+        _attribute(version, "mem0.memory.main", name, method)
+    return _attribute(version, "mem0.memory.main", name)
 
 
 def _attribute(version: str, module: str, *path: str) -> Any:  # noqa: ANN401 - mem0 has no types
@@ -137,7 +148,7 @@ class Patches:
 
     def __init__(self) -> None:
         self._parts = find_parts()
-        self._undo: list[tuple[Any, str, Any]] = []
+        self._undo: list[Callable[[], None]] = []
 
     def apply(self, store_config_class: type) -> None:
         """Make mem0 build our store, config and embedder; when a step fails, put everything back.
@@ -160,21 +171,26 @@ class Patches:
         self._set_item(validators, _VALIDATOR, value=_also_ours(validators[_VALIDATOR]))
         for model in (parts.memory_config, parts.store_config):
             self._set_item(model.model_config, _HIDE, value=True)
+        for name, methods in REPLACED.items():
+            for method, (ours, is_async) in methods.items():
+                self._set_method(parts.memories[name], method, ours, is_async=is_async)
         self._rebuild()
 
     def revert(self) -> None:
         """Put back what `apply` found."""
         while self._undo:
-            mapping, key, before = self._undo.pop()
-            if before is _ABSENT:
-                mapping.pop(key, None)
-            else:
-                mapping[key] = before
+            self._undo.pop()()
         self._rebuild()
 
     def _set_item(self, mapping: Any, key: str, *, value: object) -> None:  # noqa: ANN401 - dicts of several kinds
-        self._undo.append((mapping, key, mapping.get(key, _ABSENT)))
+        before = mapping.get(key, _ABSENT)
+        self._undo.append(lambda: mapping.pop(key, None) if before is _ABSENT else mapping.update({key: before}))
         mapping[key] = value
+
+    def _set_method(self, owner: Any, name: str, ours: Callable[..., Any], *, is_async: bool) -> None:  # noqa: ANN401 - a class of mem0
+        before = vars(owner)[name]
+        self._undo.append(lambda: setattr(owner, name, before))
+        setattr(owner, name, replacement(before, ours, is_async=is_async))
 
     def _rebuild(self) -> None:
         # Inner models first: pydantic compiles a nested model's validator into the outer one.

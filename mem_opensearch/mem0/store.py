@@ -41,13 +41,13 @@ class Mem0VectorStore(OpenSearchVectorStore, VectorStoreBase):  # type: ignore[m
             top_k: up to 40,000, which is mem0's over-fetch of 10,000; 10,000 rows are returned at most.
             filters: as there.
         """
-        return super().search(query, vectors, top_k=_within_reach(top_k), filters=filters)
+        return super().search(query, vectors, top_k=within_reach(top_k), filters=filters)
 
     def keyword_search(
         self, query: str, top_k: int = 5, filters: Mapping[str, Any] | None = None
     ) -> builtins.list[Hit]:
         """Return the rows that share words with the query; see `OpenSearchVectorStore.keyword_search` and `search`."""
-        return super().keyword_search(query, top_k=_within_reach(top_k), filters=filters)
+        return super().keyword_search(query, top_k=within_reach(top_k), filters=filters)
 
     def list(
         self, filters: Mapping[str, Any] | None = None, top_k: int | None = None
@@ -56,6 +56,6 @@ class Mem0VectorStore(OpenSearchVectorStore, VectorStoreBase):  # type: ignore[m
         return [[]] if top_k == 0 else super().list(filters=filters, top_k=top_k)
 
 
-def _within_reach(top_k: int) -> int:
+def within_reach(top_k: int) -> int:
     """Return the most rows that one search gives, where `top_k` is mem0's over-fetch of what it gives."""
     return MOST_ROWS if MOST_ROWS < top_k <= MOST_ROWS * OVERFETCH else top_k
