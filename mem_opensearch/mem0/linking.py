@@ -46,9 +46,10 @@ def _link(memory: _Memory, entity_text: str, entity_type: str, memory_id: str, f
 
 
 def _unlink(memory: _Memory, memory_id: str, filters: Mapping[str, Any]) -> None:  # noqa: ARG001 - mem0's signature
-    """Remove a memory from all entities, also in a process that has linked nothing itself."""
+    """Remove a memory whose text has changed from all entities, also in a process that has linked nothing itself."""
     try:
-        memory.entity_store.unlink_memories([memory_id])
+        if memory.vector_store.get(memory_id) is not None:  # one that was deleted has taken its links along
+            memory.entity_store.unlink_memories([memory_id])
     except MemOpenSearchError as error:
         _logger.warning("links to memory '%s' were not removed: %s", memory_id, error)
 
