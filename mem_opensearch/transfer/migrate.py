@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import read_spec
-from mem_opensearch.store import OpenSearchVectorStore
+from mem_opensearch.store import EntityStore, OpenSearchVectorStore
+from mem_opensearch.transfer.entities import move_entities
 from mem_opensearch.transfer.source import SourceIndex, SourceRow, changed_at, open_source, read_groups
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def migrate_index(
         entities = open_source(store.client, source + ENTITIES) if not source.endswith(ENTITIES) else None
         if entities is not None:
             target = OpenSearchVectorStore(collection_name=collection + ENTITIES, **options)
-            reports.append(_migrate_one(entities, _with_dims(target, entities, options), progress))
+            reports.append(_migrate_entities(entities, _with_dims(target, entities, options), progress))
     finally:
         store.close()
     return reports
@@ -149,6 +150,18 @@ def _migrate_one(
         if progress is not None:
             progress(stage, done, source.rows)
     store.client.request("POST", path_of(store.collection_name, "_refresh"))  # for the searches that come next
+    return report
+
+
+def _migrate_entities(
+    source: SourceIndex, target: OpenSearchVectorStore, progress: Callable[[str, int, int], None] | None
+) -> MigrateReport:
+    report = MigrateReport(source.name, target.collection_name)
+    store = EntityStore(target.config)
+    store.create_col()
+    move_entities(source, store, report, progress)
+    store.client.request("POST", path_of(store.collection_name, "_refresh"))  # for the searches that come next
+    store.close()
     return report
 
 

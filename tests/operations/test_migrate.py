@@ -16,7 +16,7 @@ os.environ.setdefault("MEM0_DIR", tempfile.mkdtemp(prefix="mem0-home-"))
 os.environ.setdefault("MEM0_TELEMETRY", "False")
 
 import mem_opensearch.mem0 as bridge
-from mem_opensearch import OpenSearchVectorStore
+from mem_opensearch import EntityStore, OpenSearchVectorStore
 from mem_opensearch.cli import app
 from mem_opensearch.client.encoding import encode_lines
 from mem_opensearch.embed import UniversalSentenceEncoder
@@ -66,8 +66,43 @@ def test_what_mem0_stored_is_found_afterwards(builtin, opensearch_url, collectio
     assert store.keyword_search("px441 台北", filters={"user_id": "lin"})[0].payload["data"] == TEXTS[1]
     encoder = builtin.memory.embedding_model
     assert store.search("", encoder.embed(TEXTS[2]), top_k=1)[0].score == pytest.approx(1.0, abs=1e-5)
-    assert target(opensearch_url, f"{collection}_entities").get("e1").payload == links
+    (entity,) = target(opensearch_url, f"{collection}_entities").list()[0]
+    assert entity.payload == links
     assert snapshot(store.client, name) == before
+
+
+def test_entities_that_are_one_become_one_row(builtin, opensearch_url, collection):
+    """mem0's provider has a second row for an entity where two processes added at once, or a look-up failed."""
+    provider = builtin.memory.entity_store
+    lin = {"user_id": "lin"}
+    payloads = [
+        {"data": "臺北", "entity_type": "place", "linked_memory_ids": ["m1", "m2"], **lin},
+        {"data": "台北", "entity_type": "place", "linked_memory_ids": ["m3"], **lin},
+        {"data": "台北", "entity_type": "name", "linked_memory_ids": ["m4"], **lin},
+        {"data": "台北", "entity_type": "place", "linked_memory_ids": ["m5"], "user_id": "chen"},
+        {"data": "无主", "linked_memory_ids": ["m6"]},
+    ]
+    vectors = [vector_of(number) * 64 for number in range(1, 6)]
+    provider.insert(vectors, payloads, [f"e{number}" for number in range(1, 6)])
+    builtin.memory.add(TEXTS[0], user_id="lin", infer=False)
+    name = source_of(builtin)
+    report = migrate_index(name, collection, url=opensearch_url)[1]
+    assert (report.rows, report.moved, report.duplicates, report.verified) == (5, 3, 1, 3)
+    assert list(report.failed) == ["e5"]
+    assert "belongs to a scope" in report.failed["e5"]
+    store = EntityStore(url=opensearch_url, collection_name=f"{collection}_entities", embedding_model_dims=512)
+    assert {(each.type, frozenset(each.memory_ids)) for each in store.find("台北", lin)} == {
+        ("place", frozenset({"m1", "m2", "m3"})),
+        ("name", frozenset({"m4"})),
+    }
+    store.link("台北", "m7", lin, entity_type="place")  # goes to the row that was moved
+    again = migrate_index(name, collection, url=opensearch_url)[1]
+    assert (again.moved, again.updated, again.unchanged, again.verified) == (0, 0, 3, 3)
+    assert len(store.list()[0]) == 3
+    assert "m7" in store.read("台北", lin, entity_type="place").memory_ids
+    store.unlink("台北", "m3", lin, entity_type="place")
+    assert store.read("台北", {"user_id": "chen"}, entity_type="place").memory_ids == ("m5",)
+    store.close()
 
 
 def test_duplicates_the_newest_wins_and_a_second_run_changes_nothing(builtin, opensearch_url, collection):
