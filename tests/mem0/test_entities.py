@@ -5,8 +5,10 @@ import json
 import logging
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from mem0 import AsyncMemory, Memory
 
@@ -244,6 +246,16 @@ class Talker:
         return json.dumps({"memory": [{"id": "0", "text": fact, "attributed_to": "user", "linked_memory_ids": []}]})
 
 
+class Hasher:
+    """An embedder that costs nothing: these tests are about who writes what when."""
+
+    def embed(self, text, _action=None):
+        return np.random.default_rng(zlib.crc32(text.encode())).normal(size=512).tolist()
+
+    def embed_batch(self, texts, _action=None):
+        return [self.embed(text) for text in texts]
+
+
 def facts_of(worker):
     return [f"林小满和小米公司在台北第 {worker}-{number} 次见面" for number in range(ADDS)]
 
@@ -262,7 +274,7 @@ def expect_every_link(memory, ids):
 
 @pytest.mark.slow
 def test_16_threads_that_add_lose_no_link(memory, linking):
-    memory.llm = Talker()
+    memory.llm, memory.embedding_model = Talker(), Hasher()
     with ThreadPoolExecutor(THREADS) as pool:
         ids = [each for added in pool.map(lambda worker: add_all(memory, worker), range(THREADS)) for each in added]
     assert len(ids) == THREADS * ADDS
@@ -286,7 +298,7 @@ if {linking == "mem0's own"}:
         for method in methods:
             setattr(getattr(main, name), method, getattr(getattr(main, name), method).__wrapped__)
 memory = mem0.Memory.from_config(json.loads(sys.argv[1]))
-memory.llm = tests.Talker()
+memory.llm, memory.embedding_model = tests.Talker(), tests.Hasher()
 print("ready", flush=True)
 sys.stdin.readline()
 with ThreadPoolExecutor(4) as pool:

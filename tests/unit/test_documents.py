@@ -46,6 +46,7 @@ def test_a_memory_row():
 
 def test_an_entity_row():
     payload = {"data": "臺積電 TSMC", "entity_type": "ORG", "linked_memory_ids": ["m1", "m2"], "user_id": "u1"}
+    payload["aliases"] = ["臺積", "ＴＳＭＣ"]
     row = build_row(payload, kind="entities", row_id="e")
     assert row.pop("payload") == payload
     assert row == {
@@ -55,6 +56,7 @@ def test_an_entity_row():
         "name_folded": "台积电 tsmc",
         "type": "ORG",
         "memory_ids": ["m1", "m2"],
+        "aliases": ["台积", "tsmc"],
         "text": "臺積電 TSMC",
         "facts": [{"k": "entity_type", "s": "ORG"}],
     }
