@@ -131,6 +131,7 @@ class WritingStore(Collection):
         with duplicates.alone_with(known):
             holders = self._holders(known)
             free = self._free_ids(known - holders.keys()) if made else {}
+            key_at = {holder.id: key for key, holder in holders.items()}
             for row, key in zip(rows, keys, strict=True):
                 holder = holders.get(key) if key is not None else None
                 if holder is None or holder.id == row.id:
@@ -143,8 +144,10 @@ class WritingStore(Collection):
                     new = _renamed(row, holder.id)
                     hits.append(_hit(new, "updated"))
                 put.append(new)
+                if (lost := key_at.pop(new.id, None)) is not None:  # the text that this id has had till now
+                    del holders[lost]
                 if key is not None:
-                    holders[key] = hits[-1]
+                    holders[key], key_at[new.id] = hits[-1], key
             self._put(put)
         return hits
 

@@ -74,6 +74,22 @@ def test_within_one_batch(make_store):
     assert store.count() == 3
 
 
+def test_a_batch_is_as_its_rows_one_by_one(make_store):
+    """What a row of the batch replaces is no longer there for the rows after it."""
+    store = make_store(on_duplicate="skip")
+    add(store, "柏林", ids=["a"])
+    hits = add(store, "台北", "柏林", "台北", "东京", "台北", ids=["a", "b", "c", "a", "d"])
+    # Berlin leaves a, so b stores it; c is a duplicate of a, till a becomes Tokyo; then d stores Taipei.
+    assert [(hit.id, hit.outcome) for hit in hits] == [
+        ("a", "stored"),
+        ("b", "stored"),
+        ("a", "skipped"),
+        ("a", "stored"),
+        ("d", "stored"),
+    ]
+    assert {hit.id: hit.payload["data"] for hit in store.list()[0]} == {"a": "东京", "b": "柏林", "d": "台北"}
+
+
 def test_a_row_is_no_duplicate_of_itself(make_store):
     store = make_store(on_duplicate="skip")
     add(store, "台北", ids=["a"], n=1)
