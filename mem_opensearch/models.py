@@ -42,6 +42,9 @@ IDENTITY_FIELDS = ("user_id", "agent_id", "run_id")
 DATE_FIELDS = ("created_at", "updated_at", "expiration_date", "event_date")
 """Payload keys that are dates; each is a date field of its own."""
 
+UNFILTERED_KEYS = frozenset({"data", "text_lemmatized", "linked_memory_ids"})
+"""Payload keys that are no metadata: a memory's text, mem0's form of it, and the links of an entity."""
+
 
 Outcome = Literal["stored", "skipped", "updated"]
 """What `insert` did with a row; see `StoreConfig.on_duplicate`."""

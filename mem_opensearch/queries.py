@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch.filters import count_leaves
 from mem_opensearch.profiles import TEXT_FIELD
 from mem_opensearch.text import regional_variants, without_question_words
 
@@ -57,6 +58,9 @@ def boosts_for(*, legacy_bm25: bool) -> Mapping[str, float]:
 MAX_QUERY = 300
 """Characters of a query that the keyword clauses look for: at up to three terms a character over all fields, that stays
 below the 1,024 clauses that a server allows. A question is shorter; a pasted page would be refused whole."""
+
+_MAX_CLAUSES = 1000
+_CLAUSES_A_CHARACTER = 3
 
 
 REGIONAL_FIELDS = ("text", "text.bigram")
@@ -118,7 +122,11 @@ def keyword_search(
     words: WordField,
     boosts: Mapping[str, float] = FIELD_BOOSTS,
 ) -> dict[str, Any]:
-    """Return the body of a search by words; hits are ordered by BM25 summed over the fields."""
+    """Return the body of a search by words; hits are ordered by BM25 summed over the fields.
+
+    A filter of many comparisons leaves fewer clauses for the words, so that less of a very long query is looked for.
+    """
+    query = query[: (_MAX_CLAUSES - count_leaves(filters)) // _CLAUSES_A_CHARACTER]
     return {
         "size": size,
         "query": {

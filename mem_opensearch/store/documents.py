@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from mem_opensearch.errors import InvalidInputError
-from mem_opensearch.filters import MAX_STRING, as_instant
-from mem_opensearch.models import DATE_FIELDS, SCOPE_FIELDS
+from mem_opensearch.filters import fact_of
+from mem_opensearch.models import DATE_FIELDS, SCOPE_FIELDS, UNFILTERED_KEYS
 from mem_opensearch.text import fold_name
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 TEXT_KEY = "data"  # where mem0 keeps a memory's text, and an entity's name
 LINKS_KEY = "linked_memory_ids"  # where an entity's payload keeps the memories that name it
 ALIASES_KEY = "aliases"  # where it keeps its other names
-_NOT_FACTS = frozenset({TEXT_KEY, "text_lemmatized", LINKS_KEY})
 MAX_ID_BYTES = 512  # the server's own limit of `_id`
 MAX_TERM_BYTES = 32_766  # the server's own limit of what is indexed whole
 MAX_FACTS = 5000  # a document may hold 10,000 nested objects; below that, the reason is ours to give
@@ -34,7 +32,7 @@ def build_row(payload: Mapping[str, Any], *, kind: Kind, row_id: str) -> dict[st
     Raises:
         InvalidInputError: a scope value that is not a string, or a payload that JSON can't carry.
     """
-    _check_payload(payload, row_id=row_id)
+    stored = _as_stored(payload, row_id=row_id)
     row: dict[str, Any] = {"id": row_id, "payload": dict(payload)}
     text = payload.get(TEXT_KEY)
     if text is not None and not isinstance(text, str):
@@ -46,17 +44,20 @@ def build_row(payload: Mapping[str, Any], *, kind: Kind, row_id: str) -> dict[st
         if not isinstance(value, str):
             raise InvalidInputError(f"payload of '{row_id}': '{name}' is {type(value).__name__}, expected a string")
         row[name] = _term(value, name=name, row_id=row_id)
+    if kind == "entities":
+        stored.pop(ALIASES_KEY, None)  # has a field of its own
+    row["facts"] = facts = build_facts(stored, row_id=row_id)
     for name in DATE_FIELDS:
         # A date that can't be read is no reason to refuse a memory: it stays in the payload, and in the facts as text.
-        if (instant := as_instant(payload.get(name))) is not None:
-            row[name] = instant
+        instants = [fact["d"] for fact in facts if fact["k"] == name and "d" in fact]
+        if instants:
+            row[name] = instants if len(instants) > 1 else instants[0]
     row["text"] = text or ""
     if kind == "entities":
         return row | _entity_fields(payload, text or "", row_id=row_id)
     entities = payload.get("entities")
     if isinstance(entities, list):
         row["entities"] = [fold_name(name) for name in entities if isinstance(name, str)]
-    row["facts"] = build_facts(payload, row_id=row_id)
     return row
 
 
@@ -78,7 +79,6 @@ def _entity_fields(payload: Mapping[str, Any], name: str, *, row_id: str) -> dic
         "aliases": [
             _term(fold_name(alias), name=ALIASES_KEY, row_id=row_id) for alias in aliases
         ],  # item by item the fold of those in the payload
-        "facts": build_facts({key: value for key, value in payload.items() if key != ALIASES_KEY}, row_id=row_id),
     }
 
 
@@ -97,7 +97,7 @@ def build_facts(payload: Mapping[str, Any], *, row_id: str) -> list[dict[str, An
     """
     facts: list[dict[str, Any]] = []
     for key, value in payload.items():
-        if key not in _NOT_FACTS and key not in SCOPE_FIELDS:
+        if key not in UNFILTERED_KEYS and key not in SCOPE_FIELDS:
             _collect(str(key), value, facts)
     for fact in facts:
         _term(fact["k"], name=f"{fact['k'][:40]}...", row_id=row_id)
@@ -108,7 +108,7 @@ def build_facts(payload: Mapping[str, Any], *, row_id: str) -> list[dict[str, An
     return facts
 
 
-def _collect(key: str, value: object, facts: list[dict[str, Any]]) -> None:
+def _collect(key: str, value: Any, facts: list[dict[str, Any]]) -> None:  # noqa: ANN401 - JSON
     if value is None:
         return
     if isinstance(value, Mapping):
@@ -117,30 +117,21 @@ def _collect(key: str, value: object, facts: list[dict[str, Any]]) -> None:
     elif isinstance(value, list | tuple):
         for item in value:
             _collect(key, item, facts)
-    elif isinstance(value, bool):
-        facts.append({"k": key, "b": value})
-    elif isinstance(value, int | float):
-        facts.append({"k": key, "n": float(value)})
     else:
-        text = value.isoformat() if isinstance(value, datetime | date) else str(value)
-        fact = {
-            "k": key,
-            "s": text[: MAX_STRING + 1],
-        }  # one past the limit: the server then ignores it, see the template
-        if (instant := as_instant(value)) is not None:
-            fact["d"] = instant
-        facts.append(fact)
+        facts.append({"k": key} | fact_of(value))
 
 
-def _check_payload(payload: object, *, row_id: str) -> None:
+def _as_stored(payload: object, *, row_id: str) -> dict[str, Any]:
+    """Return the payload as the server will give it back: a date or a UUID has become a string."""
     if not isinstance(payload, Mapping):
         raise InvalidInputError(f"payload of '{row_id}' is {type(payload).__name__}, expected a mapping")
     try:
-        orjson.loads(orjson.dumps(payload))
+        stored: dict[str, Any] = orjson.loads(orjson.dumps(payload))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"payload of '{row_id}' can't be written as JSON: {error}") from None
     if _has_bad_number(payload):
         raise InvalidInputError(f"payload of '{row_id}' holds NaN or infinity, which JSON has no form for")
+    return stored
 
 
 def _has_bad_number(value: object) -> bool:

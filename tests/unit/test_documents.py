@@ -1,8 +1,12 @@
 """How a payload becomes a row."""
 
 import json
+import math
+import uuid
 from array import array
+from datetime import date
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +16,10 @@ from mem_opensearch.client.encoding import encode
 from mem_opensearch.errors import InvalidInputError, VectorError
 from mem_opensearch.store.documents import build_facts, build_row
 from mem_opensearch.store.vectors import check_vector
+
+
+class Kind(Enum):
+    RED = "red"
 
 
 def test_a_memory_row():
@@ -71,6 +79,37 @@ def test_a_date_that_cant_be_read_is_kept_as_text():
 def test_facts_of_nested_values():
     facts = build_facts({"a": {"b": [1, {"c": "x"}], "空": None}, "t": True, "l": [[2]]}, row_id="m")
     assert facts == [{"k": "a.b", "n": 1.0}, {"k": "a.b.c", "s": "x"}, {"k": "t", "b": True}, {"k": "l", "n": 2.0}]
+
+
+def test_facts_are_of_what_is_stored():
+    """A payload comes back as JSON: its dates and UUIDs are strings by then."""
+    payload = {"when": date(2026, 8, 1), "id": uuid.UUID(int=1), "kind": Kind.RED}
+    assert build_row(payload, kind="memory", row_id="m")["facts"] == [
+        {"k": "when", "s": "2026-08-01", "d": "2026-08-01T00:00:00.000Z"},
+        {"k": "id", "s": str(uuid.UUID(int=1))},
+        {"k": "kind", "s": "red"},
+    ]
+
+
+def test_facts_of_numbers_are_exact():
+    facts = build_facts({"a": -0.0, "b": 2**53 - 1, "c": -(2**53) - 1, "d": 1e16, "e": 2**64 - 1}, row_id="m")
+    assert math.copysign(1, facts[0]["n"]) == 1.0
+    assert facts[1:] == [
+        {"k": "b", "n": 2.0**53 - 1},
+        {"k": "c", "n": -(2.0**53), "i": -(2**53) - 1},
+        {"k": "d", "n": 2.0**53, "i": 10**16},
+        {"k": "e", "n": 2.0**64},
+    ]
+
+
+def test_of_a_long_string_only_the_key_is_indexed():
+    facts = build_facts({"a": "长" * 8000, "b": "长" * 8001, "c": "😀" * 4001}, row_id="m")
+    assert facts == [{"k": "a", "s": "长" * 8000}, {"k": "b"}, {"k": "c"}]
+
+
+def test_several_dates_under_a_date_key():
+    row = build_row({"event_date": ["2026-08-01", "soon", "2026-08-02"]}, kind="memory", row_id="m")
+    assert row["event_date"] == ["2026-08-01T00:00:00.000Z", "2026-08-02T00:00:00.000Z"]
 
 
 def test_a_cycle_is_refused_not_followed():
