@@ -25,10 +25,11 @@ from mem_opensearch.filters import compile_filter
 from mem_opensearch.queries import listing, vector_search
 
 sys.path.insert(0, str(Path(__file__).parent))
-from reference_filter import matches
+from reference_filter import items_of, matches
 
-ROWS, FILTERS = 10, 6
-PAIRS = int(os.environ.get("FILTER_PAIRS", "4000"))
+ROWS, FILTERS, AT_ONCE = 60, 200, 20
+PAIRS = int(os.environ.get("FILTER_PAIRS", "10000"))
+OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "contains", "icontains")
 EAST = [1.0, 0.0, 0.0, 0.0]
 BATCH = "批次"  # the metadata key that tells one example's rows from another's
 
@@ -56,40 +57,43 @@ MOMENTS = [
     datetime(2026, 8, 1, tzinfo=UTC),
     datetime(2026, 8, 1, 8, tzinfo=timezone(timedelta(hours=8))),
 ]
+MIXED = [True, False, 1, 0, 1.0, "1", "true", "", "2026-08-01", 20260801]
 SCOPES = {"user_id": ["u1", "u2", "U1", "2026-08-01"], "agent_id": ["a", "b"], "actor_id": ["阿美", "*", "é"], "role": ["user", "É"]}  # fmt: skip
-KEYS = [
-    "金额",
-    "标签",
-    "a",
-    "a.b",
-    "a.b.c",
-    "eq",
-    "x$y",
-    "键 😀",
-    "A",
-    "a.",
-    "created_at",
-    "event_date",
-    "expiration_date",
-]
-DATE_KEYS = ("created_at", "event_date", "expiration_date", "updated_at")
+# What a key mostly holds, and is mostly compared with, so that the two often meet.
+POOLS = {
+    "金额": NUMBERS, "标题": STRINGS, "时间": DATES + DATE_LIKE, "键 x$y 😀": MIXED, "a": NUMBERS, "a.b": MIXED, "a.b.c": STRINGS,
+    "created_at": DATES, "event_date": DATES + DATE_LIKE, "expiration_date": DATES + MIXED,
+}  # fmt: skip
+DATE_KEYS = ("created_at", "updated_at", "event_date", "expiration_date")
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-strings = st.sampled_from(STRINGS) | st.sampled_from(DATES) | st.sampled_from(DATE_LIKE) | texts
 numbers = st.sampled_from(NUMBERS) | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
-scalars = st.sampled_from([True, False, None]) | numbers | strings
-values = st.recursive(
+scalars = st.sampled_from([True, False, None, *STRINGS, *DATES, *DATE_LIKE]) | numbers | texts
+anything = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["b", "c"]) | texts, inner, max_size=3), max_leaves=5
 )  # fmt: skip
-scopes = st.fixed_dictionaries({}, optional={key: st.sampled_from(given) for key, given in SCOPES.items()})
-rows = st.builds(
-    lambda scope, metadata: metadata | scope, scopes, st.dictionaries(st.sampled_from(KEYS), values, max_size=6)
-)
 
-operands = st.booleans() | numbers | strings | st.sampled_from(MOMENTS)
-needles = (
-    st.sampled_from([text for text in STRINGS if len(text) <= 100]) | texts | st.sampled_from(["2026-08", "T0", "u"])
+
+def values_of(key: str) -> st.SearchStrategy:
+    """What a row holds at a key."""
+    usual = st.sampled_from(POOLS[key])
+    listed = st.lists(usual | st.none(), max_size=4)
+    if key == "a":  # an object whose keys meet the dotted ones
+        inner = st.fixed_dictionaries(
+            {}, optional={"b": st.sampled_from(MIXED) | st.fixed_dictionaries({"c": st.sampled_from(STRINGS)})}
+        )
+        return usual | inner | st.lists(inner, max_size=2) | anything
+    return usual | usual | listed | listed | anything
+
+
+scopes = st.fixed_dictionaries({}, optional={key: st.sampled_from(given) for key, given in SCOPES.items()})
+facts = st.dictionaries(st.sampled_from(list(POOLS)), st.none(), max_size=5).flatmap(
+    lambda keys: st.fixed_dictionaries({key: values_of(key) for key in keys})
 )
+rows = st.builds(lambda scope, metadata: metadata | scope, scopes, facts)
+
+operands = st.booleans() | numbers | texts | st.sampled_from([*STRINGS, *DATES, *DATE_LIKE, *MOMENTS])
+needles = st.sampled_from([text for text in STRINGS if len(text) <= 100] + ["2026-08", "T0", "u"]) | texts
 
 
 def spelled(name: str) -> st.SearchStrategy[str]:
@@ -98,21 +102,23 @@ def spelled(name: str) -> st.SearchStrategy[str]:
 
 def one_of_each(tests: dict[str, st.SearchStrategy]) -> st.SearchStrategy[dict]:
     """A mapping of one to three operators, each in one of its spellings, to an operand."""
-    pairs = st.one_of([st.tuples(spelled(name), operand) for name, operand in tests.items()])
+    pairs = st.sampled_from(sorted(tests)).flatmap(lambda name: st.tuples(spelled(name), tests[name]))
     return st.lists(pairs, min_size=1, max_size=3).map(dict)
 
 
 @st.composite
-def conditions(draw: st.DrawFn) -> dict:
-    """A condition on one key that has a meaning there."""
-    key = draw(st.sampled_from([*KEYS, *KEYS, *SCOPES, "missing", "updated_at"]))
+def conditions(draw: st.DrawFn, held: dict[str, list], operator: str = "") -> dict:
+    """A condition on one key that has a meaning there, often with a value that is held; with an operator, if given."""
+    plain = [key for key in POOLS if key not in DATE_KEYS]
+    key = draw(st.sampled_from(plain if operator else [*POOLS, *POOLS, *SCOPES, "missing", "updated_at"]))
     if key in SCOPES:
         names = st.sampled_from([*SCOPES[key], "nobody"])
         tests = dict.fromkeys(("eq", "ne"), names) | dict.fromkeys(("in", "nin"), st.lists(names, max_size=3))
         tests |= dict.fromkeys(("contains", "icontains"), names | needles.filter(bool))
         wild = st.just("*") if key in ("actor_id", "role") else names
-        return {key: draw(names.filter(lambda name: name != "*") | wild | one_of_each(tests))}
-    compared = draw(st.sampled_from([operands, numbers, st.sampled_from(DATES + MOMENTS)]))
+        return {key: draw(st.one_of(names.filter(lambda name: name != "*"), wild, *[one_of_each(tests)] * 4))}
+    usual = st.sampled_from(held.get(key, []) + POOLS.get(key, DATES)[:3] + MOMENTS * (key in (*DATE_KEYS, "时间")))
+    compared = st.one_of([usual] * 3 + [operands])
     short = compared.filter(lambda value: not isinstance(value, str) or len(value.encode("utf-16-le")) <= 16_000)
     tests = dict.fromkeys(("eq", "ne"), short) | dict.fromkeys(("in", "nin"), st.lists(short, max_size=4))
     if key in DATE_KEYS:
@@ -121,7 +127,9 @@ def conditions(draw: st.DrawFn) -> dict:
         ranged = short.filter(lambda value: not isinstance(value, bool))
         tests |= dict.fromkeys(("contains", "icontains"), needles | numbers | st.booleans())
     tests |= dict.fromkeys(("gt", "gte", "lt", "lte"), ranged)
-    return {key: draw(short.filter(lambda value: value != "*") | st.just("*") | one_of_each(tests))}
+    if operator:
+        return {key: {draw(spelled(operator)): draw(tests[operator])}}
+    return {key: draw(st.one_of(short.filter(lambda value: value != "*"), st.just("*"), *[one_of_each(tests)] * 6))}
 
 
 def joined(inner: st.SearchStrategy[dict]) -> st.SearchStrategy[dict]:
@@ -131,18 +139,20 @@ def joined(inner: st.SearchStrategy[dict]) -> st.SearchStrategy[dict]:
     return listed | both | st.builds(lambda part: {"NOT": part}, inner)
 
 
-filters = st.recursive(conditions(), joined, max_leaves=6) | st.just({})
+def filters(held: dict[str, list]) -> st.SearchStrategy[dict]:
+    return st.recursive(conditions(held), joined, max_leaves=6) | st.just({})
+
 
 odd_keys = st.sampled_from(
-    [*KEYS, *SCOPES, "AND", "OR", "NOT", "$or", "in", "gte", "$contains", "data", "$near", "", 5]
+    [*POOLS, *SCOPES, "AND", "OR", "NOT", "$or", "in", "gte", "$contains", "data", "$near", "", 5]
 )
 oddities = st.sampled_from([math.nan, math.inf, 10**400, b"x", object(), "\ud800", (), range(10**9)])
-anything = st.recursive(
+rubbish = st.recursive(
     scalars | oddities | needles,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(odd_keys, inner, max_size=3),
     max_leaves=8,
 )
-junk = anything | st.dictionaries(odd_keys, anything | needles | numbers, max_size=2)
+junk = rubbish | st.dictionaries(odd_keys, rubbish | needles | numbers, max_size=2)
 
 
 def operators_in(given: object) -> set[str]:
@@ -159,76 +169,85 @@ def operators_in(given: object) -> set[str]:
     )
 
 
+def drawn(strategy: st.SearchStrategy, count: int) -> list:
+    """Return about `count` examples, drawn one by one: in one large draw, all but the first would be of the simplest."""
+    examples = []
+
+    @settings(
+        max_examples=count,
+        derandomize="FILTER_PAIRS" not in os.environ,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(example):
+        examples.append(example)
+
+    collect()
+    return examples
+
+
 @pytest.fixture(scope="module", params=["3.6.0", "2.19.1"])
 def shared(request, node_of, opensearch_url):
-    """A store for all examples, on each version; and how many pairs are tried there."""
+    """A store on each version; and how many pairs are tried there."""
     first = request.param == "3.6.0"
     url = opensearch_url if first else node_of(request.param)
     store = OpenSearchVectorStore(url=url, collection_name=f"f-{uuid.uuid4().hex[:8]}", embedding_model_dims=4)
-    yield store, PAIRS if first else PAIRS // 2
+    yield store, PAIRS if first else PAIRS // 4
     store.delete_col()
     store.close()
 
 
 def found_by_bodies(store: OpenSearchVectorStore, many: list[dict]) -> list[tuple[set[str], set[str]]]:
     """What the bodies of `search` and `list` find for each filter, all in one trip."""
-    compiled = [compile_filter(given) for given in many]
     bodies = [
         body
-        for clauses in compiled
+        for clauses in map(compile_filter, many)
         for body in (vector_search(EAST, k=ROWS, filters=clauses), listing(size=ROWS, filters=clauses))
     ]
-    lines = encode_lines([line for body in bodies for line in ({}, body)])
+    lines = encode_lines([line for body in bodies for line in ({}, body | {"_source": False})])
     answers = store.client.request("POST", path_of(store.collection_name, "_msearch"), body=lines)["responses"]
     found = [{hit["_id"] for hit in answer["hits"]["hits"]} for answer in answers]
     return list(zip(found[::2], found[1::2], strict=True))
 
 
-def found_by_operations(store: OpenSearchVectorStore, given: dict) -> dict[str, set[str]]:
-    return {
-        "search": {hit.id for hit in store.search("q", EAST, top_k=ROWS, filters=given)},
-        "keyword_search": {hit.id for hit in store.keyword_search("记忆", top_k=ROWS, filters=given)},
-        "list": {hit.id for hit in store.list(top_k=ROWS, filters=given)[0]},
-    }
+def found_by_operations(store: OpenSearchVectorStore, given: dict) -> list[set[str]]:
+    return [
+        {hit.id for hit in store.search("q", EAST, top_k=ROWS, filters=given)},
+        {hit.id for hit in store.keyword_search("记忆", top_k=ROWS, filters=given)},
+        {hit.id for hit in store.list(filters=given)[0]},
+    ]
 
 
-def test_every_operation_agrees_with_the_reference(shared):
-    store, wanted_pairs = shared
-    batches = itertools.count()
-    pairs, matched, seen = 0, Counter(), Counter()
-
-    @settings(
-        max_examples=math.ceil(wanted_pairs / (ROWS * FILTERS)),
-        derandomize="FILTER_PAIRS" not in os.environ,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(st.lists(rows, min_size=ROWS, max_size=ROWS), st.lists(filters, min_size=FILTERS, max_size=FILTERS))
-    def agree(metadata, many):
-        nonlocal pairs
-        batch = next(batches)
-        stored = {f"{batch}-{n}": row | {"data": "记忆", BATCH: batch} for n, row in enumerate(metadata)}
-        store.insert([EAST] * ROWS, list(stored.values()), list(stored))
-        isolated = [each | {BATCH: batch} for each in many]
-        rightly = [{row_id for row_id, payload in stored.items() if matches(each, payload)} for each in isolated]
-        for operation, found in found_by_operations(store, isolated[-1]).items():
-            assert found == rightly[-1], f"{operation} with {many[-1]} differs from the reference"
-        for each, expected, by_bodies in zip(many, rightly, found_by_bodies(store, isolated), strict=True):
-            for found in by_bodies:
-                differ = {row_id: stored[row_id] for row_id in found ^ expected}
-                assert found == expected, f"{each} differs from the reference on {differ}"
-            pairs += ROWS
-            for name in operators_in(each):
-                seen[name] += ROWS
-                matched[name] += len(expected)
-
-    agree()
-    print(f"\n{pairs} pairs in {next(batches)} examples; matched of tried, by operator or key:")
-    print({name: f"{matched[name]}/{seen[name]}" for name in sorted(seen)})
-    assert pairs >= wanted_pairs
-    for name in ("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "contains", "icontains", "*", "AND", "OR", "NOT"):
-        assert wanted_pairs < PAIRS or 0 < matched[name] < seen[name], f"'{name}' was not tried both ways"
+def test_the_server_agrees_with_the_reference(shared):
+    store, wanted = shared
+    pairs, matched, tried = 0, Counter(), Counter()
+    while pairs < wanted:
+        batch = f"{pairs}"
+        metadata = drawn(rows, ROWS)
+        stored = {f"{batch}-{n}": row | {"data": "记忆", BATCH: batch} for n, row in enumerate(metadata[:ROWS])}
+        store.insert([EAST] * len(stored), list(stored.values()), list(stored))
+        held = {}
+        for key, value in itertools.chain.from_iterable(map(items_of, metadata)):
+            held.setdefault(key, []).append(value)
+        single = [each for operator in OPERATORS for each in drawn(conditions(held, operator), FILTERS // 20)]
+        many = [each | {BATCH: batch} for each in single + drawn(filters(held), FILTERS // 2)]
+        for start in range(0, len(many), AT_ONCE):
+            some = many[start : start + AT_ONCE]
+            for position, (each, found) in enumerate(zip(some, found_by_bodies(store, some), strict=True)):
+                expected = {row_id for row_id, payload in stored.items() if matches(each, payload)}
+                for ids in [*found, *(found_by_operations(store, each) if not position else [])]:
+                    differ = {row_id: stored[row_id] for row_id in ids ^ expected}
+                    assert not differ, f"{each} finds {len(ids)}, expected {len(expected)}; they differ in {differ}"
+                pairs += len(stored)
+                for name in operators_in(each):
+                    tried[name] += len(stored)
+                    matched[name] += len(expected)
+    print(f"\n{pairs} pairs; matched of tried, by operator or key:")
+    print({name: f"{matched[name]}/{tried[name]}" for name in sorted(tried)})
+    for name in (*OPERATORS, "*", "AND", "OR", "NOT"):
+        assert 0 < matched[name] < tried[name], f"'{name}' was not tried both ways"
 
 
 def test_whatever_is_given_for_a_filter_is_refused_or_answered_rightly(shared):

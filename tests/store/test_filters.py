@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from mem_opensearch import OpenSearchVectorStore
+from mem_opensearch.client.opensearch import encode_lines, path_of
 from mem_opensearch.filters import (
     MAX_DEPTH,
     MAX_LEAVES,
@@ -17,15 +20,35 @@ from mem_opensearch.filters import (
     compile_filter,
     count_leaves,
 )
+from mem_opensearch.queries import listing
+
+sys.path.insert(0, str(Path(__file__).parent))
+from reference_filter import matches
 
 EAST = [1.0, 0.0, 0.0, 0.0]
 PAGE = ("我住在臺北 PX-441 " * 60)[:2000]  # a query longer than what is looked for
 
 
 @pytest.fixture(scope="module", params=["3.6.0", "2.19.1"])
-def shared(request, node_of, opensearch_url):
+def make(request, node_of, opensearch_url):
+    """Make stores, each on a collection of its own, on each version."""
     url = opensearch_url if request.param == "3.6.0" else node_of(request.param)
-    store = OpenSearchVectorStore(url=url, collection_name=f"f-{uuid.uuid4().hex[:8]}", embedding_model_dims=4)
+    made = []
+
+    def store():
+        made.append(OpenSearchVectorStore(url=url, collection_name=f"f-{uuid.uuid4().hex[:8]}", embedding_model_dims=4))
+        return made[-1]
+
+    yield store
+    for one in made:
+        one.delete_col()
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def shared(make):
+    """300 rows that are nearest to EAST, and five that are not."""
+    store = make()
     near = {
         "data": "甲", "user_id": "u1", "role": "user", "项目": "甲", "金额": 300, "标签": ["红", "大"], "flag": True,
         "city": "New Taipei", "id": 10**18, "created_at": "2026-01-01", "when": "2026-01-01T08:00:00+08:00", "a": {"b": 1},
@@ -36,9 +59,7 @@ def shared(request, node_of, opensearch_url):
     }  # fmt: skip
     vectors = [[1.0, 0.001 * n, 0.0, 0.0] for n in range(300)] + [[0.1, 0.0, 0.001 * n, 1.0] for n in range(5)]
     store.insert(vectors, [near] * 300 + [far] * 5, [f"near{n}" for n in range(300)] + [f"far{n}" for n in range(5)])
-    yield store
-    store.delete_col()
-    store.close()
+    return store
 
 
 FAR = ["far0", "far1", "far2", "far3", "far4"]
@@ -89,6 +110,56 @@ def test_the_nearest_are_chosen_among_those_that_pass(shared, filters):
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert sorted(hit.id for hit in shared.list(filters=filters)[0]) == FAR
     assert sorted(hit.id for hit in shared.keyword_search("乙", top_k=5, filters=filters)) == FAR
+
+
+# The sentences of docs/filters.md, each as a value, a condition on it, and whether they match.
+EIGHT = "2026-08-01T08:00:00+08:00"
+CORNERS = [
+    (5, 5.0, True), (5, "5", False), (5, {"ne": "5"}, True), (True, 1, False), (1, True, False), (True, {"in": [1]}, False),
+    (-0.0, 0, True), (0, -0.0, True), (-0.0, {"gte": 0}, True), (-0.0, {"lt": 0}, False),
+    (2**53 + 1, 2**53, False), (2**53, 2**53 + 1, False), (2**53 + 1, 2**53 + 1, True), (2**53 + 1, {"gt": 2**53}, True),
+    (2**53, {"lt": 2**53 + 1}, True), (2**53 + 1, {"lte": 2**53}, False), (1e16, 10**16, True), (-(2**53) - 1, {"lt": -(2**53)}, True),
+    (10**18 + 1, {"gt": 10**18, "lt": 10**18 + 2}, True), (10**18 + 1, {"gt": 500}, True), (-(10**18), {"gt": 500}, False),
+    (3, {"lt": 10**18}, True), (1e300, {"gt": 10**18}, True), (-1e300, {"gt": -(10**18)}, False), (2**63 - 1, 2**63, False),
+    ([1, 10], {"gte": 3, "lt": 9}, False), ([1, 5], {"gte": 3, "lt": 9}, True), ([1, 10], {"gte": 3}, True), ([1, 10], 10, True),
+    ([1, 10], {"ne": 10}, False), ([1, 10], {"nin": [2, 10]}, False), ([[1], [10]], 10, True), ([3, "x"], {"gte": 3, "lte": "y"}, False),
+    ([], "*", False), ({}, "*", False), (None, "*", False), ("", "*", True), (None, {"ne": 5}, True), ({"b": 1}, "*", True), ([{"b": None}], "*", False),
+    ("", "", True), (" ", "", False), ("a", "A", False), ("a ", "a", False), ("項目", "项目", False), ("ＰＸ", "PX", False),
+    ("a*b", {"contains": "*"}, True), ("ab", {"contains": "a*b"}, False), ("ab", {"contains": "?"}, False), ("a\\b", {"contains": "\\"}, True),
+    ("甲乙丙", {"contains": "乙"}, True), ("x", {"contains": ""}, True), (5, {"contains": ""}, False), ([5, 6], {"contains": 5}, True), (55, {"contains": 5}, False),
+    (["红色", "大"], {"contains": "红"}, True), ("Abc", {"contains": "abc"}, False), ("Abc", {"icontains": "aBC"}, True),
+    ("ÉTÉ", {"icontains": "été"}, True), ("ＰＸ", {"icontains": "ｐｘ"}, True), ("ПРИВЕТ", {"icontains": "привет"}, True), ("straße", {"icontains": "STRASSE"}, False),
+    (".*", {"icontains": "a"}, False), ("a.(b)", {"icontains": ".(B)"}, True), ("a\nb", {"icontains": "A\nB"}, True), ("a\x00b", {"contains": "\x00"}, True),
+    (EIGHT, "2026-08-01", True), (EIGHT, "2026-08-01T00:00:00Z", True), (EIGHT, {"contains": "+08"}, True), ("2026-08-01", {"lte": "2026-08-01"}, True),
+    ("2026-08-01T00:00:01Z", {"lte": "2026-08-01"}, False), ("2026-08-01T00:00:01Z", {"gte": "2026-08-01", "lt": "2026-08-02"}, True),
+    ("2026-08-01T00:00:00.1239Z", "2026-08-01T00:00:00.123Z", True), ("2026-08-01T00:00:00.124Z", "2026-08-01T00:00:00.123Z", False),
+    ("2026-08-01", {"in": ["x", datetime(2026, 8, 1, tzinfo=UTC)]}, True), ("2026-99-99", "2026-99-99", True), ("2026-08-01_1200", {"gt": "2026-01-01"}, False),
+    ("20260801", {"gte": "2026-01-01"}, False), (20260801, {"gte": "2026-01-01"}, False), ("b", {"gt": "a", "lt": "c"}, True), ("𠮷", {"gt": "\uffff"}, True),
+    ("长" * 8001, "*", True), ("长" * 8001, {"contains": "长"}, False), ("长" * 8001, {"ne": "长"}, True), ("😀" * 4000, "😀" * 4000, True),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def answers(make):
+    """Whether each corner's row was found by its condition."""
+    store = make()
+    ids = [f"c{number}" for number in range(len(CORNERS))]
+    store.insert([EAST] * len(ids), [{"data": "角", "值": value} for value, _, _ in CORNERS], ids)
+    searches = [
+        listing(size=1, filters=[*compile_filter({"值": condition}), {"term": {"id": row_id}}])
+        for row_id, (_, condition, _) in zip(ids, CORNERS, strict=True)
+    ]
+    lines = encode_lines([line for search in searches for line in ({}, search)])
+    store.list(top_k=1)  # which shows the rows to the search below
+    answered = store.client.request("POST", path_of(store.collection_name, "_msearch"), body=lines)["responses"]
+    return [bool(each["hits"]["hits"]) for each in answered]
+
+
+@pytest.mark.parametrize("number", range(len(CORNERS)))
+def test_corners(answers, number):
+    value, condition, expected = CORNERS[number]
+    assert answers[number] == expected, f"{str(condition)[:80]} on {str(value)[:80]}"
+    assert matches({"值": condition}, {"值": value}) == expected
 
 
 DAYS = [datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=n) for n in range(200)]
