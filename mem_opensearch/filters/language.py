@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any
 
 from mem_opensearch.errors import FilterError, ScopeError
-from mem_opensearch.filters.clauses import NOTHING, all_of, any_of, count_leaves, none_of
+from mem_opensearch.filters.clauses import EVERYTHING, NOTHING, all_of, any_of, count_leaves, none_of
 from mem_opensearch.filters.comparisons import between, contains, equal, exists, is_unicode, shown
 from mem_opensearch.models import IDENTITY_FIELDS, UNFILTERED_KEYS, Clause
 
@@ -56,7 +56,7 @@ def compile_filter(filters: Mapping[str, Any] | None) -> list[Clause]:
     """
     if filters is None:
         return []
-    return _conditions(filters, depth=0)
+    return [clause for clause in _conditions(filters, depth=0) if clause != EVERYTHING]
 
 
 def _check_size(clauses: Sequence[Clause]) -> None:
@@ -103,7 +103,8 @@ def _logic(key: str, value: object, *, depth: int) -> list[Clause]:
         raise FilterError(f"filter operator '{key}' takes a non-empty list of conditions; {_SUPPORTED}")
     branches: list[Clause] = []
     for condition in conditions:
-        branches.append(all_of(_conditions(condition, depth=depth + 1)))
+        clauses = _conditions(condition, depth=depth + 1)
+        branches.extend(clauses if kind == "and" and clauses else [all_of(clauses)])
         _check_size(branches)
     if kind == "and":
         return branches

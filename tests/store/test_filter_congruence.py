@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mem_opensearch import OpenSearchVectorStore
-from mem_opensearch.client.opensearch import encode_lines, path_of
+from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.errors import FilterError, ScopeError
 from mem_opensearch.filters import compile_filter
 from mem_opensearch.queries import listing, vector_search
@@ -201,10 +201,11 @@ def shared(request, node_of, opensearch_url):
 
 def found_by_bodies(store: OpenSearchVectorStore, many: list[dict]) -> list[tuple[set[str], set[str]]]:
     """What the bodies of `search` and `list` find for each filter, all in one trip."""
+    dialect = store.client.dialect
     bodies = [
         body
         for clauses in map(compile_filter, many)
-        for body in (vector_search(EAST, k=ROWS, filters=clauses), listing(size=ROWS, filters=clauses))
+        for body in (vector_search(EAST, k=ROWS, filters=clauses, dialect=dialect), listing(size=ROWS, filters=clauses))
     ]
     lines = encode_lines([line for body in bodies for line in ({}, body | {"_source": False})])
     answers = store.client.request("POST", path_of(store.collection_name, "_msearch"), body=lines)["responses"]
@@ -237,6 +238,8 @@ def test_the_server_agrees_with_the_reference(shared):
             some = many[start : start + AT_ONCE]
             for position, (each, found) in enumerate(zip(some, found_by_bodies(store, some), strict=True)):
                 expected = {row_id for row_id, payload in stored.items() if matches(each, payload)}
+                if not position:
+                    assert store.count(each) == len(expected), each
                 for ids in [*found, *(found_by_operations(store, each) if not position else [])]:
                     differ = {row_id: stored[row_id] for row_id in ids ^ expected}
                     assert not differ, f"{each} finds {len(ids)}, expected {len(expected)}; they differ in {differ}"
@@ -244,6 +247,10 @@ def test_the_server_agrees_with_the_reference(shared):
                 for name in operators_in(each):
                     tried[name] += len(stored)
                     matched[name] += len(expected)
+        doomed = many[-1]
+        left = {row_id for row_id, payload in stored.items() if not matches(doomed, payload)}
+        assert store.delete_by_filter(doomed) == len(stored) - len(left), doomed
+        assert {hit.id for hit in store.list(filters={BATCH: batch})[0]} == left, doomed
     print(f"\n{pairs} pairs; matched of tried, by operator or key:")
     print({name: f"{matched[name]}/{tried[name]}" for name in sorted(tried)})
     for name in (*OPERATORS, "*", "AND", "OR", "NOT"):

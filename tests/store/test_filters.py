@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mem_opensearch import OpenSearchVectorStore
-from mem_opensearch.client.opensearch import encode_lines, path_of
+from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.filters import (
     MAX_DEPTH,
     MAX_LEAVES,

@@ -49,6 +49,7 @@ def fact(key, *clauses):
         ({"s": {"icontains": "A"}}, [fact("s", {"regexp": {"facts.s": {"value": ".*[Aa].*", "flags": "NONE"}}})]),
         ({"s": {"icontains": "é."}}, [fact("s", {"regexp": {"facts.s": {"value": ".*[Éé]\\..*", "flags": "NONE"}}})]),
         ({"s": {"icontains": "甲*"}}, [fact("s", {"wildcard": {"facts.s": {"value": "*甲\\**"}}})]),
+        ({"AND": [{}, {"$and": [{}]}]}, []),
         ({"AND": [{"user_id": "a"}, {"n": 1}]}, [{"term": {"user_id": "a"}}, fact("n", {"term": {"facts.n": 1.0}})]),
         ({"$or": [{"user_id": "a"}, {}]}, [{"bool": {"should": [{"term": {"user_id": "a"}}, {"match_all": {}}], "minimum_should_match": 1}}]),
         ({"NOT": [{"user_id": "a", "n": 1}]}, [{"bool": {"must_not": [{"bool": {"filter": [{"term": {"user_id": "a"}}, fact("n", {"term": {"facts.n": 1.0}})]}}]}}]),
@@ -139,12 +140,14 @@ def test_a_filter_that_holds_itself_is_refused():
         compile_filter({"OR": many})
 
 
-def test_a_filter_that_repeats_itself_is_refused_in_time():
-    filters = {"a": 1}
-    for _ in range(MAX_DEPTH):
-        filters = {"OR": [filters] * 100}
-    with pytest.raises(FilterError, match="more than 400 comparisons"):
-        compile_filter(filters)
+@pytest.mark.parametrize("innermost", [{}, {"a": 1}])
+def test_a_filter_that_repeats_itself_is_refused_in_time(innermost):
+    for operator in ("AND", "OR"):
+        filters = innermost
+        for _ in range(MAX_DEPTH):
+            filters = {operator: [filters] * 100}
+        with pytest.raises(FilterError, match="more than 400 comparisons"):
+            compile_filter(filters)
 
 
 def test_messages_hold_keys_and_no_values():
