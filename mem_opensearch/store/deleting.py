@@ -99,7 +99,8 @@ class DeletingStore(Collection):
     def purge(self, now: datetime | date | None = None, *, progress: Progress | None = None) -> int:
         """Delete the rows that are past their `expiration_date`.
 
-        A row lives to the end of that day in UTC, as mem0 counts: it is expired when today is a later day.
+        A row lives to the end of that day in UTC, as mem0 counts: it is expired when today is a later day. Where a row
+        has several such dates, the last one holds.
 
         Args:
             now: today, or a moment (UTC where it has no zone); the clock's when not given.
@@ -112,7 +113,9 @@ class DeletingStore(Collection):
             InvalidInputError: `now` is not a date.
             BackendError: see `delete_by_filter`.
         """
-        return self._delete_where([{"range": {"expiration_date": {"lt": f"{_day(now)}T00:00:00.000Z"}}}], progress)
+        today = f"{_day(now)}T00:00:00.000Z"
+        past, yet_to_come = ({"range": {"expiration_date": {operator: today}}} for operator in ("lt", "gte"))
+        return self._delete_where([past, {"bool": {"must_not": [yet_to_come]}}], progress)
 
     def _delete_where(self, clauses: Sequence[Clause], progress: Progress | None) -> int:
         if not self._is_there():

@@ -251,6 +251,13 @@ def test_purge_deletes_what_is_past_its_day(store, now, left):
     assert ids(store) == {str(day) for day in left}
 
 
+def test_of_several_days_the_last_one_holds(store):
+    payloads = [{"data": "x", "expiration_date": days} for days in (["2020-01-01", "2999-01-01"], ["2020-01-01"])]
+    store.insert([EAST] * 2, payloads, ["still", "past"])
+    assert store.purge() == 1
+    assert ids(store) == {"still"}
+
+
 def test_purge_agrees_with_mem0(store):
     from mem0.memory.main import _payload_is_expired
 
