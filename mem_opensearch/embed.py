@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import threading
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 
+from mem_opensearch import forks
 from mem_opensearch.errors import ConfigError, InvalidInputError, VectorError
 from mem_opensearch.extras import require
 
@@ -57,7 +57,7 @@ class _Model(Protocol):
 
 
 _model: _Model | None = None
-_model_lock = threading.Lock()
+_model_lock = forks.Lock()
 
 
 def _load_model() -> _Model:

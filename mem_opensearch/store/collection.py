@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch import forks
 from mem_opensearch.client import SearchClient, open_client
 from mem_opensearch.client.encoding import path_of
 from mem_opensearch.config import LOCAL, StoreConfig, check_collection_name
@@ -57,7 +57,7 @@ class Collection:
         self.collection_name = self.config.collection_name
         self.embedding_model_dims = self.config.embedding_model_dims
         self._wanted = WantedIndex.of(self.config)
-        self._lock = threading.RLock()
+        self._lock = forks.RLock()
         self._client: SearchClient | None = None
         self._reached: Rows | None = None
         self._spec: IndexSpec | None = None

@@ -7,9 +7,10 @@ this process's next search or listing, and only if it has written since the last
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from mem_opensearch import forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -23,8 +24,8 @@ class _Count:
     __slots__ = ("lock", "refreshing", "shown", "written")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()  # guards `written`
-        self.refreshing = threading.Lock()  # held during a refresh
+        self.lock = forks.Lock()  # guards `written`
+        self.refreshing = forks.Lock()  # held during a refresh
         self.written = 0
         self.shown = 0
 
@@ -35,7 +36,7 @@ class _Count:
 
 # Never emptied: what a store wrote has still to be shown when that store is gone. A count is a few bytes.
 _SHARED: dict[Hashable, _Count] = {}
-_SHARED_LOCK = threading.Lock()
+_SHARED_LOCK = forks.Lock()
 
 
 class Visibility:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
 import warnings
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mem_opensearch import forks
 from mem_opensearch.text.dictionary import UserDictionary, fingerprint_of
 from mem_opensearch.text.fold import fold
 
@@ -48,7 +48,7 @@ class Segmenter:
 
     def __init__(self, dictionary: UserDictionary | None = None) -> None:
         self._words = dictionary.words if dictionary else ()
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._jieba: jieba.Tokenizer | None = None
         self._mixed: dict[str, list[str]] = {}
 
