@@ -1,26 +1,41 @@
 """Every option of a store, checked once.
 
 Options come from arguments, then from environment variables with the prefix ``MEM_OPENSEARCH_``, such as
-``MEM_OPENSEARCH_URL``. The keys of mem0's own OpenSearch provider are all accepted, and each of
-them has an effect or is refused with the key that replaces it.
+``MEM_OPENSEARCH_URL``. The keys of mem0's own OpenSearch provider are all accepted. An option that would have no effect
+beside the others is refused.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from mem_opensearch.addresses import (
+    Password,
+    Token,
+    User,
+    check_password,
+    check_user,
+    complete_url,
+    leaves_this_machine,
+)
+from mem_opensearch.environment import LOCAL, Environment
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.models import Refresh
 
-LOCAL = "local"
-"""The value of `url` that means the local node."""
+__all__ = ["LOCAL", "StoreConfig", "explain_validation"]
 
-_LOOPBACK = re.compile(r"^(localhost|127(\.\d{1,3}){3}|::1)$")
 # What OpenSearch itself accepts as an index name, less what would clash with our own `-v1-000001` and `_entities`.
 _COLLECTION_BYTES = 200  # the server allows 255; `_entities` and `-v1-000001` go on top
 _COLLECTION = re.compile(r"^[^\W_A-Z+-][^\sA-Z\\/*?\"<>|,#:]*$")
@@ -38,7 +53,11 @@ class StoreConfig(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="MEM_OPENSEARCH_", extra="forbid", arbitrary_types_allowed=True, validate_default=True
+        env_prefix="MEM_OPENSEARCH_",
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        validate_default=True,
+        hide_input_in_errors=True,  # a mistyped option is shown without the password beside it
     )
 
     # -- where
@@ -49,24 +68,42 @@ class StoreConfig(BaseSettings):
     port: int | None = Field(None, ge=1, le=65535, description="Port that goes with `host`; 9200 when not given.")
     use_ssl: bool = Field(default=False, description="Use https with `host`.")
     verify_certs: bool = Field(default=True, description="Verify the server's certificate; turning it off warns.")
-    ca_certs: str | None = Field(None, description="Path of a CA bundle to verify with.")
+    ca_certs: str | None = Field(
+        None, description="Path of a PEM file, or folder, of the authorities to trust instead of the usual ones."
+    )
 
     engine: Literal["auto", "opensearch", "elasticsearch"] = Field(
         "auto", description="Kind of the server; auto asks it once."
     )
 
     # -- who
-    user: str | None = Field(None, description="User for basic authentication.")
-    password: SecretStr | None = Field(None, description="Password for basic authentication.")
-    api_key: SecretStr | None = Field(None, description="API key, sent as `Authorization: ApiKey ...`.")
-    http_auth: Any = Field(None, description="A (user, password) pair or an auth object such as a SigV4 signer.")
+    user: User | None = Field(None, description="User for basic authentication.")
+    password: Password | None = Field(None, description="Password for basic authentication.")
+    api_key: Token | None = Field(None, description="API key, sent as `Authorization: ApiKey ...`.")
+    bearer_token: Token | None = Field(None, description="Token, sent as `Authorization: Bearer ...`.")
+    client_cert: str | None = Field(
+        None, description="Path of a PEM file with a client certificate, and its key unless `client_key` is given."
+    )
+    client_key: str | None = Field(None, description="Path of a PEM file with the key, not encrypted.")
+    aws_region: str | None = Field(
+        None,
+        pattern=r"^[a-z]{2}(-[a-z]+)+-\d+$",
+        description="Sign requests for this region by Signature Version 4, with the credentials that botocore's chain "
+        "finds; needs the extra `aws`. The port is then 443 unless the URL has one.",
+    )
+    aws_service: Literal["es", "aoss"] | None = Field(
+        None, description="What requests are signed for: es, a domain (default), or aoss, a serverless collection."
+    )
+    http_auth: Any = Field(
+        None, repr=False, description="A (user, password) pair, or an auth object such as a signer of one's own."
+    )
     allow_insecure: bool = Field(default=False, description="Allow credentials over plain http to another machine.")
 
     # -- how
-    timeout: float = Field(30.0, gt=0, description="Seconds that one request may take.")
+    timeout: float = Field(30.0, gt=0, le=3600, description="Seconds that one try of a request may take.")
     max_tries: int = Field(4, ge=1, le=10, description="Tries of one request, the first included.")
-    pool_maxsize: int = Field(20, ge=1, description="Connections kept per host.")
-    http_compress: bool = Field(default=False, description="Compress request bodies; pays on slow networks only.")
+    pool_maxsize: int = Field(20, ge=1, description="Most connections per host; threads wait for a free one.")
+    http_compress: bool = Field(default=False, description="Compress request and answer; pays on slow networks only.")
     connection_class: Any = Field(
         None,
         description='Transport class of opensearch-py, or its name: "Urllib3HttpConnection" (default) or '
@@ -126,6 +163,24 @@ class StoreConfig(BaseSettings):
     node_version: str = Field("3.6.0", description='Version of the local node, with url="local".')
     node_data: str | None = Field(None, description="Folder that keeps the local node's data; temporary by default.")
 
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the options' own types are checked by pydantic
+        try:
+            super().__init__(**options)
+        except ValidationError as error:
+            raise ConfigError(explain_validation(error, known=sorted(type(self).model_fields))) from None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return where options come from: arguments, then what the environment says beside them."""
+        return init_settings, Environment(settings_cls)
+
     @classmethod
     def build(cls, **options: Any) -> Self:  # noqa: ANN401 - the options' own types are checked by pydantic
         """Return the checked configuration.
@@ -133,12 +188,11 @@ class StoreConfig(BaseSettings):
         Raises:
             ConfigError: names each option that is wrong, and the known options when one is unknown.
         """
-        if options.get("host") is not None:
-            options.setdefault("url", None)  # a URL in the environment gives way to an argument
-        try:
-            return cls(**options)
-        except ValidationError as error:
-            raise ConfigError(explain_validation(error, known=sorted(cls.model_fields))) from None
+        return cls(**options)
+
+    @field_serializer("http_auth", "client", "connection_class", when_used="json-unless-none")
+    def _name_only(self, live: object) -> str:
+        return live if isinstance(live, str) else f"<{type(live).__name__}>"
 
     @field_validator("collection_name")
     @classmethod
@@ -147,38 +201,78 @@ class StoreConfig(BaseSettings):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        self._refuse_clashes()
-        if bool(self.user) != (self.password is not None):
+        self._refuse_contradictions()
+        self._refuse_without_effect()
+        self._take_apart_http_auth()
+        if (self.user is None) != (self.password is None):
             raise ValueError("'user' and 'password' go together: give both or neither")
         if self.auto_refresh is not None:
             if "refresh" in self.model_fields_set:
                 raise ValueError("'auto_refresh' and 'refresh' say the same thing: give one")
             object.__setattr__(self, "refresh", "true" if self.auto_refresh else "false")
             object.__setattr__(self, "auto_refresh", None)
-        if self.has_credentials and not self.allow_insecure:
-            for url in self.urls:
-                parts = urlsplit(url)
-                if parts.scheme == "http" and not _LOOPBACK.match(parts.hostname or ""):
-                    message = (
-                        f"credentials would travel unencrypted to {parts.hostname}: use https (use_ssl=true), "
-                        "or set allow_insecure=true if the network is trusted"
-                    )
-                    raise ValueError(message)
+        self._check_urls()
         return self
 
-    def _refuse_clashes(self) -> None:
+    def _check_urls(self) -> None:
+        urls = self.urls
+        if self.has_credentials and not self.allow_insecure:
+            for url in urls:
+                if url.startswith("http:") and leaves_this_machine(url):
+                    message = (
+                        f"credentials would travel unencrypted to {url.removeprefix('http://')}: use https "
+                        "(use_ssl=true), or set allow_insecure=true if the network is trusted"
+                    )
+                    raise ValueError(message)
+        tls = [name for name in _TLS_OPTIONS if getattr(self, name) is not None]
+        if tls and self.client is None and not any(url.startswith("https:") for url in urls):
+            message = f"{_quoted(tls)} would have no effect over http: use https (use_ssl=true)"
+            raise ValueError(message)
+
+    def _take_apart_http_auth(self) -> None:
+        """Keep the password of a pair as a secret; an auth object stays as it is."""
+        auth = self.http_auth
+        if auth is None or callable(auth):
+            return
+        pair = auth.split(":", 1) if isinstance(auth, str) else auth
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)):  # noqa: PLR2004
+            message = f"'http_auth' is a {type(auth).__name__}; give (user, password), or an auth object that is called"
+            raise ValueError(message)
+        user, password = pair
+        object.__setattr__(self, "user", check_user(user))
+        object.__setattr__(self, "password", check_password(SecretStr(password)))
+        object.__setattr__(self, "http_auth", None)
+
+    def _refuse_contradictions(self) -> None:
         if self.url is not None and self.host is not None:
             raise ValueError("'url' and 'host' both say where the server is: give one")
         if self.url is not None and (self.port is not None or self.use_ssl):
             raise ValueError("'port' and 'use_ssl' go with 'host'; write them into 'url' instead")
-        if sum(auth is not None for auth in (self.user, self.api_key, self.http_auth)) > 1:
-            raise ValueError("'user'/'password', 'api_key' and 'http_auth' exclude each other: give one")
+        if self.url == []:
+            raise ValueError("'url' is an empty list: give at least one")
+        who = ("user", "api_key", "bearer_token", "aws_region", "http_auth")
+        if len(given := [name for name in who if getattr(self, name) is not None]) > 1:
+            message = f"{_quoted(given)} exclude each other: give one"
+            raise ValueError(message)
+
+    def _refuse_without_effect(self) -> None:
+        for name, needed in (("client_key", "client_cert"), ("aws_service", "aws_region")):
+            if getattr(self, name) is not None and getattr(self, needed) is None:
+                message = f"'{name}' has no effect without '{needed}': give both"
+                raise ValueError(message)
+        if self.ca_certs is not None and not self.verify_certs:
+            raise ValueError("'ca_certs' has no effect with verify_certs=False: give one")
         if self.dictionary is not None and self.analyzer in {"smartcn", "bigram"}:
             raise ValueError(f"'dictionary' has no effect with analyzer={self.analyzer}: use ik or jieba")
-        if self.client is not None:
-            clash = [name for name in _CONNECTION_OPTIONS if name in self.model_fields_set and getattr(self, name)]
-            if clash:
-                raise ValueError(f"with 'client' given, {', '.join(clash)} would have no effect: leave them out")
+        if self.client is not None and (clash := self._changed(_CONNECTION_OPTIONS)):
+            raise ValueError(f"with 'client' given, {', '.join(clash)} would have no effect: leave them out")
+        if self.is_local and (clash := self._changed(_NOT_LOCAL)):
+            raise ValueError(f'with url="{LOCAL}", {", ".join(clash)} would have no effect: leave them out')
+        if not self.is_local and (clash := self._changed(("node_version", "node_data"))):
+            raise ValueError(f'{_quoted(clash)} would have no effect: they go with url="{LOCAL}"')
+
+    def _changed(self, names: tuple[str, ...]) -> list[str]:
+        return [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
 
     @property
     def is_local(self) -> bool:
@@ -187,8 +281,9 @@ class StoreConfig(BaseSettings):
 
     @property
     def has_credentials(self) -> bool:
-        """Whether requests carry a secret."""
-        return any(auth is not None for auth in (self.user, self.api_key, self.http_auth))
+        """Whether requests carry a secret, or a signature made with one."""
+        who = (self.user, self.api_key, self.bearer_token, self.aws_region, self.http_auth)
+        return any(each is not None for each in who)
 
     @property
     def urls(self) -> list[str]:
@@ -200,8 +295,9 @@ class StoreConfig(BaseSettings):
         else:
             host = self.host or "localhost"
             scheme = "https" if self.use_ssl else "http"
-            given = [host if "://" in host else f"{scheme}://[{host}]" if ":" in host else f"{scheme}://{host}"]
-        return [_complete(url, default_port=self.port or 9200) for url in given]
+            given = [host if "://" in host else f"{scheme}://[{host}]" if host.count(":") > 1 else f"{scheme}://{host}"]
+        port = self.port or (443 if self.aws_region is not None else 9200)
+        return [complete_url(url, default_port=port, local=LOCAL) for url in given]
 
     @property
     def collection_kind(self) -> Literal["memory", "entities"]:
@@ -209,8 +305,12 @@ class StoreConfig(BaseSettings):
         return self.kind or ("entities" if self.collection_name.endswith("_entities") else "memory")
 
 
+_TLS_OPTIONS = ("ca_certs", "client_cert", "client_key")
+_NOT_LOCAL = (
+    "user", "password", "api_key", "bearer_token", "aws_region", "http_auth", "verify_certs", *_TLS_OPTIONS,
+)  # fmt: skip
 _CONNECTION_OPTIONS = (
-    "url", "host", "port", "use_ssl", "ca_certs", "user", "password", "api_key", "http_auth", "http_compress",
+    "url", "host", "port", "use_ssl", *_NOT_LOCAL, "allow_insecure", "pool_maxsize", "http_compress",
     "connection_class",
 )  # fmt: skip
 
@@ -230,15 +330,8 @@ def check_collection_name(name: object) -> str:
     return str(name)
 
 
-def _complete(url: str, *, default_port: int) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigError(f"'{url}' is not a server URL: write http://host:port, https://host:port or \"{LOCAL}\"")
-    if parts.username or parts.password:
-        raise ConfigError("credentials don't belong in the URL, where logs show them: use 'user' and 'password'")
-    port = parts.port or (443 if parts.scheme == "https" and parts.netloc.endswith(":443") else default_port)
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def explain_validation(error: ValidationError, *, known: list[str]) -> str:

@@ -19,6 +19,11 @@ MemOpenSearchError
 └─ BackendError           carries status and the server's own reason
    ├─ BackendUnavailable  after retries; lists the tries
    ├─ Throttled           retry_after
+   ├─ TLSError            no trusted connection: nothing was sent, another try would not mend it
+   │  ├─ UntrustedCertificateError  unknown authority, or self-signed
+   │  ├─ ExpiredCertificateError    or not yet valid
+   │  ├─ HostNameError              the certificate is for other names
+   │  └─ ClientCertificateError     the server wants one, or refuses the one given
    ├─ AuthenticationError
    └─ PermissionDenied
 
@@ -180,8 +185,28 @@ class Throttled(BackendError):  # noqa: N818 - the field's own term
         super().__init__(message, status=429, reason=reason)
 
 
+class TLSError(BackendError):
+    """There is no trusted connection to the server; trying again would not mend that."""
+
+
+class UntrustedCertificateError(TLSError):
+    """The server's certificate is self-signed, or of an authority that is not trusted."""
+
+
+class ExpiredCertificateError(TLSError):
+    """The server's certificate is no longer valid, or not yet."""
+
+
+class HostNameError(TLSError):
+    """The server's certificate is for other names than the one in the URL."""
+
+
+class ClientCertificateError(TLSError):
+    """The server wants a client certificate and got none, or refuses the one that it got."""
+
+
 class AuthenticationError(BackendError):
-    """The server does not accept the credentials (401)."""
+    """The credentials are not accepted by the server (401), or can't be had."""
 
 
 class PermissionDenied(BackendError):  # noqa: N818 - the field's own term

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import random
 import time
@@ -60,6 +59,7 @@ class SearchClient:
     ) -> None:
         self.transport = transport
         self._engine = engine
+        self._dialect: Dialect | None = None
         self._timeout = timeout
         self._max_tries = max_tries
         self._owned = owned
@@ -82,10 +82,12 @@ class SearchClient:
         """The hosts that requests go to, without credentials."""
         return self.transport.hosts
 
-    @functools.cached_property
+    @property
     def dialect(self) -> Dialect:
         """What the server speaks; it is asked the first time, see `detect_dialect`."""
-        return detect_dialect(self, self._engine)
+        if self._dialect is None:  # `cached_property` has a lock in Python 3.11, which a fork may leave closed
+            self._dialect = detect_dialect(self, self._engine)
+        return self._dialect
 
     def request(
         self,
@@ -158,6 +160,8 @@ class SearchClient:
         try:
             answer = self.transport.send(method, path, params=params, body=data, timeout=timeout)
         except NoAnswer as error:
+            if error.known is not None:
+                raise error.known from None
             tries.append(error.note)
             given_up = failures.from_socket(error, action=action, hosts=self.hosts, tries=tries)
             if not error.passing:

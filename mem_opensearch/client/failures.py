@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 RETRIABLE_STATUS = frozenset({429, 502, 503, 504})
+# What Amazon's gateway says of a signature, a key or a token, with status 403; and of a request that has none.
+_AWS_REFUSAL = re.compile(
+    r"(?P<signed>signature|credential|security token|access key|token included)|anonymous|missing authentication token",
+    re.IGNORECASE,
+)
 _REASON_LIMIT = 400  # characters; a mapping failure may quote the document after that
 _MISSING_INDEX = "index_not_found_exception"
 _FOREIGN_BLOCK = "cluster_block_exception"
@@ -34,7 +39,18 @@ def reason_of(info: object) -> str:
     error = info.get("error") if isinstance(info, dict) else None
     if isinstance(error, dict):
         return _shorten(_describe(error))
-    return _shorten(str(error or info or ""))
+    said = error or _of_aws(info) or info or ""
+    return _shorten(str(said))
+
+
+def _of_aws(info: object) -> str:
+    """Return what the gateway of a managed service says; it answers before the search server does, in its own form.
+
+    >>> _of_aws({"Message": "User: anonymous is not authorized to perform: es:ESHttpGet"})
+    'User: anonymous is not authorized to perform: es:ESHttpGet'
+    """
+    said = (info.get("message") or info.get("Message")) if isinstance(info, dict) else None
+    return said if isinstance(said, str) else ""
 
 
 def _describe(error: Mapping[str, Any]) -> str:
@@ -66,13 +82,35 @@ def is_write_block(info: object) -> bool:
 
 
 def _lacking(reason: str) -> str:
-    """Return the permission that the security plugin says is missing, or ''.
+    """Return the permission that the security plugin, or Amazon's gateway, says is missing, or ''.
 
     >>> _lacking("security_exception: no permissions for [indices:admin/create] and User [name=x]")
     'the permission indices:admin/create'
+    >>> _lacking("no permissions for [indices:data/write/bulk[s]] and User [name=x]")
+    'the permission indices:data/write/bulk[s]'
     """
-    found = re.search(r"no permissions for \[([^\]]+)\]", reason)
-    return f"the permission {found[1]}" if found else ""
+    found = re.search(r"no permissions for \[(.+?)\] and (?:associated roles|User)", reason) or re.search(
+        r"not authorized to perform: (\S+)", reason
+    )
+    return f"the permission {found[1].strip()}" if found else ""
+
+
+def _refused(status: int, info: object, *, said: str, reason: str) -> AuthenticationError | PermissionDenied | None:
+    """Return the error when it is the credentials that are at fault, or None."""
+    if status == 401:  # noqa: PLR2004
+        mend = "check the credentials: 'user' and 'password', 'api_key', 'bearer_token' or 'client_cert'"
+        return AuthenticationError(f"{said}; {mend}", status=status, reason=reason)
+    if status != 403 or error_type(info) == _FOREIGN_BLOCK:  # noqa: PLR2004
+        return None
+    if bad := _AWS_REFUSAL.search(_of_aws(info)):
+        mend = (
+            "check 'aws_region', 'aws_service', this machine's clock, and that the credentials are still valid"
+            if bad["signed"]
+            else "requests are not signed: give 'aws_region'"
+        )
+        return AuthenticationError(f"{said}; {mend}", status=status, reason=reason)
+    mend = f"the credentials lack {_lacking(reason) or 'a permission for it'}: give it to a role of the user"
+    return PermissionDenied(f"{said}; {mend}", status=status, reason=reason)
 
 
 def from_status(status: int, info: object, *, action: str, tries: Sequence[str] = ()) -> MemOpenSearchError:
@@ -91,15 +129,8 @@ def from_status(status: int, info: object, *, action: str, tries: Sequence[str] 
     kind = error_type(info)
     if kind == _MISSING_INDEX:
         return IndexStateError(f"{said}; create it with: python -m mem_opensearch.init --collection NAME --dims N")
-    if status == 401:  # noqa: PLR2004
-        return AuthenticationError(f"{said}; check 'user' and 'password', or 'api_key'", status=status, reason=reason)
-    if status == 403 and kind != _FOREIGN_BLOCK:  # noqa: PLR2004
-        lacking = _lacking(reason)
-        return PermissionDenied(
-            f"{said}; the credentials lack {lacking or 'a permission for it'}: give it to a role of the user",
-            status=status,
-            reason=reason,
-        )
+    if refused := _refused(status, info, said=said, reason=reason):
+        return refused
     if status == 429:  # noqa: PLR2004
         return Throttled(f"{said}; lower the write rate or raise max_tries", reason=reason)
     if is_write_block(info):
@@ -118,7 +149,7 @@ def from_socket(error: Exception, *, action: str, hosts: Sequence[str], tries: S
     detail = _shorten(str(error))
     return BackendUnavailable(
         f"{action} got no answer from {where} in {len(tries)} tries ({', '.join(tries)}); last: {detail}. "
-        "Check that the server runs there and that 'url', 'verify_certs' and 'timeout' are right",
+        "Check that the server runs there and that 'url' (http or https) and 'timeout' are right",
         reason=detail,
         tries=tries,
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from mem_opensearch import forks
+from mem_opensearch.client import tls
 from mem_opensearch.client.base import SearchClient
+from mem_opensearch.client.connections import connection_options
 from mem_opensearch.client.transport import Answer, NoAnswer
-from mem_opensearch.errors import ConfigError
+from mem_opensearch.errors import ConfigError, MemOpenSearchError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import opensearchpy
 
@@ -23,14 +26,50 @@ class OpenSearchTransport:
     """A `Transport` over an opensearch-py client.
 
     The client's connections are used, not its `perform_request`, which retries without a pause and keeps an answer's
-    status and headers to itself.
+    status and headers to itself. A child process makes a client of its own.
 
     Args:
         raw: the client.
+        make: makes another such client, for a child process; None when the caller brought the client.
+        has_certificate: whether it shows a client certificate; None when that is not known.
     """
 
-    def __init__(self, raw: opensearchpy.OpenSearch) -> None:
-        self.raw = raw
+    def __init__(
+        self,
+        raw: opensearchpy.OpenSearch,
+        make: Callable[[], opensearchpy.OpenSearch] | None = None,
+        *,
+        has_certificate: bool | None = None,
+    ) -> None:
+        self._raw: opensearchpy.OpenSearch | None = raw
+        self._make = make
+        self._has_certificate = has_certificate
+        self._lock = forks.Lock()
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """Leave the sockets to the parent."""
+        self._raw = None
+
+    @property
+    def raw(self) -> opensearchpy.OpenSearch:
+        """The client of this process.
+
+        Raises:
+            ConfigError: the caller made it in another process.
+        """
+        raw = self._raw
+        if raw is not None:
+            return raw
+        if self._make is None:
+            raise ConfigError(
+                "the given 'client' was made before this process was forked, and its sockets are the parent's: make "
+                "client and store in the child, or give 'url' instead of 'client'"
+            )
+        with self._lock:
+            if self._raw is None:
+                self._raw = self._make()
+            return self._raw
 
     @property
     def hosts(self) -> list[str]:
@@ -49,20 +88,32 @@ class OpenSearchTransport:
             status, headers, data = connection.perform_request(
                 method, path, params=dict(params), body=body, timeout=timeout, ignore=_EVERY_STATUS
             )
-        except raised.SSLError as error:
-            raise NoAnswer("TLS failure", str(error), passing=False) from error
-        except raised.ConnectionError as error:  # ConnectionTimeout is one
-            transport.mark_dead(connection)
-            note = "time-out" if isinstance(error, raised.ConnectionTimeout) else "no connection"
-            raise NoAnswer(note, str(error), passing=True) from error
+        except raised.ConnectionError as error:  # SSLError and ConnectionTimeout are two
+            failure = self._explain(error, connection.host)
+            if failure.passing:
+                transport.mark_dead(connection)
+            raise failure from error
         except raised.OpenSearchException as error:
             raise NoAnswer("failure", str(error), passing=False) from error
         transport.connection_pool.mark_live(connection)
         return Answer(status, {name.lower(): value for name, value in headers.items()}, data)
 
+    def _explain(self, error: opensearchpy.ConnectionError, host: str) -> NoAnswer:
+        import opensearchpy.exceptions as raised
+
+        if isinstance(error.info, MemOpenSearchError):  # of a signer
+            return NoAnswer("failure", str(error.info), passing=False, known=error.info)
+        failure = tls.find_failure(error.info)
+        known = tls.explain(failure, host=host, has_certificate=self._has_certificate) if failure is not None else None
+        if known is not None:
+            return NoAnswer("TLS failure", str(error), passing=False, known=known)
+        note = "time-out" if isinstance(error, raised.ConnectionTimeout) else "no connection"
+        return NoAnswer(note, str(error), passing=True)
+
     def close(self) -> None:
-        """Close the connections."""
-        self.raw.close()
+        """Close the connections of this process."""
+        if self._raw is not None:
+            self._raw.close()
 
 
 def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
@@ -73,7 +124,7 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
         urls: server URLs, as `config.urls` or the local node gives them.
 
     Raises:
-        ConfigError: an option that the transport can't honour.
+        ConfigError: an option that the transport can't honour, such as a file that can't be read.
     """
     import opensearchpy
 
@@ -89,58 +140,9 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
             "what is sent",
             stacklevel=3,
         )
-    headers = {"authorization": f"ApiKey {config.api_key.get_secret_value()}"} if config.api_key else None
-    raw = opensearchpy.OpenSearch(
-        hosts=list(urls),
-        http_auth=_auth_of(config),
-        headers=headers,
-        verify_certs=config.verify_certs,
-        ssl_show_warn=False,  # said above, once, in our own words
-        ca_certs=config.ca_certs,
-        timeout=config.timeout,
-        pool_maxsize=config.pool_maxsize,
-        http_compress=config.http_compress,
-        connection_class=_connection_class(config),
-    )
-    return SearchClient(
-        OpenSearchTransport(raw), timeout=config.timeout, max_tries=config.max_tries, owned=True, engine=engine
-    )
 
+    def make() -> opensearchpy.OpenSearch:
+        return opensearchpy.OpenSearch(hosts=list(urls), **connection_options(config, urls))
 
-def _auth_of(config: StoreConfig) -> object:
-    if config.user is not None and config.password is not None:
-        return (config.user, config.password.get_secret_value())
-    return tuple(config.http_auth) if isinstance(config.http_auth, list) else config.http_auth
-
-
-def _connection_class(config: StoreConfig) -> type[opensearchpy.Connection]:
-    import opensearchpy
-
-    given = config.connection_class
-    known: dict[str, type[opensearchpy.Connection]] = {"Urllib3HttpConnection": opensearchpy.Urllib3HttpConnection}
-    if given == "RequestsHttpConnection" or _needs_requests(config.http_auth):
-        known["RequestsHttpConnection"] = opensearchpy.RequestsHttpConnection
-        given = given or "RequestsHttpConnection"
-    if isinstance(given, type):
-        return given
-    try:
-        plain = known[str(given or "Urllib3HttpConnection")]
-    except KeyError:
-        names = "Urllib3HttpConnection, RequestsHttpConnection"
-        raise ConfigError(f"connection_class '{given}' is unknown; known are: {names}, or a class") from None
-    return type(f"Quiet{plain.__name__}", (_Quiet, plain), {})
-
-
-class _Quiet:
-    """Keep the transport from logging: at debug level it would write memory text, and a 404 is often an answer."""
-
-    def log_request_success(self, *_: object) -> None:
-        """Log nothing."""
-
-    def log_request_fail(self, *_: object, **__: object) -> None:
-        """Log nothing; the failure is raised, with all that it says."""
-
-
-def _needs_requests(auth: object) -> bool:
-    """Whether an auth object signs `requests` requests, as requests-aws4auth and opensearch-py's AWSV4SignerAuth do."""
-    return any(base.__module__.startswith("requests.") for base in type(auth).__mro__)
+    transport = OpenSearchTransport(make(), make, has_certificate=config.client_cert is not None)
+    return SearchClient(transport, timeout=config.timeout, max_tries=config.max_tries, owned=True, engine=engine)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mem_opensearch.errors import MemOpenSearchError
+
 
 class Answer(NamedTuple):
     """What a server answered, of whatever status.
@@ -28,11 +30,13 @@ class NoAnswer(Exception):  # noqa: N818 - a signal between a transport and `Sea
     Attributes:
         note: what happened, in two words: ``"time-out"``, ``"no connection"``, ``"TLS failure"``.
         passing: whether another try may mend it.
+        known: the error to raise, when the transport knows what it means better than a general one says.
     """
 
-    def __init__(self, note: str, detail: str, *, passing: bool) -> None:
+    def __init__(self, note: str, detail: str, *, passing: bool, known: MemOpenSearchError | None = None) -> None:
         self.note = note
         self.passing = passing
+        self.known = known
         super().__init__(detail)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, Self
 
-from pydantic import ValidationError, model_validator
+from pydantic import model_validator
 
-from mem_opensearch.config import StoreConfig, explain_validation
-from mem_opensearch.errors import ConfigError
+from mem_opensearch.config import StoreConfig
 
 # Live objects of the caller: they hold sockets, locks and credential sessions, so they are shared and never copied.
 SHARED_OBJECTS: Final = ("client", "http_auth", "connection_class")
@@ -25,13 +24,6 @@ class Mem0StoreConfig(StoreConfig):
         ConfigError: names each option that is wrong, and the known options when one is unknown. mem0 shows it inside a
             pydantic `ValidationError`.
     """
-
-    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the options' own types are checked by pydantic
-        try:
-            super().__init__(**options)
-        except ValidationError as error:
-            known = sorted(type(self).model_fields)
-            raise ConfigError(explain_validation(error, known=known)) from None
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         memo = {} if memo is None else memo

@@ -22,6 +22,9 @@ class Signer:
 
     lock: object
 
+    def __call__(self, method, url, body):
+        return {}
+
     def __deepcopy__(self, memo):
         raise TypeError("a credential session can't be copied")
 
