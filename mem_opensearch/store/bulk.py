@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mem_opensearch.client import SearchClient
 
 _ERROR_STATUS = 300
+_DENIED = 403
 
 
 class Line(NamedTuple):
@@ -113,6 +114,7 @@ def _write_group(
 ) -> tuple[list[str], dict[str, str]]:
     waits = tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT)
     outcome: dict[int, str | None] = {}
+    denied: Mapping[str, Any] = {}
     pending = list(range(len(group)))
     state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
     tries, blocked_since = 0, None
@@ -128,6 +130,7 @@ def _write_group(
         for position, item in zip(pending, answer["items"], strict=True):
             (result,) = item.values()
             landed.add(result.get("_index", ""))
+            denied = result if result["status"] == _DENIED else denied
             outcome[position] = None if result["status"] < _ERROR_STATUS else _reason(result)
             item_blocked = is_write_block(result)
             is_blocked = is_blocked or item_blocked
@@ -146,6 +149,9 @@ def _write_group(
             break
         time.sleep(random.uniform(*BLOCK_WAIT) if is_blocked else waits(state))  # noqa: S311 - jitter
         state.attempt_number += not is_blocked
+    if denied and None not in outcome.values() and not is_write_block(denied):
+        # The security plugin lets a bulk request pass and refuses row by row.
+        raise failures.from_status(_DENIED, denied, action=f"POST {path_of(alias, '_bulk')}")
     stored = [line.id for position, line in enumerate(group) if outcome[position] is None]
     failed = {line.id: reason for position, line in enumerate(group) if (reason := outcome[position]) is not None}
     return stored, failed
