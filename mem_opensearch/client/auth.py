@@ -33,6 +33,13 @@ def authorization_of(config: StoreConfig) -> str | None:
     return None
 
 
+def secrets_of(config: StoreConfig) -> tuple[str, ...]:
+    """Return what must not be shown even if a server repeats it, longest first."""
+    kept = [each.get_secret_value() for each in (config.password, config.api_key, config.bearer_token) if each]
+    kept += (authorization_of(config) or "").split()[1:]
+    return tuple(sorted(filter(None, kept), key=len, reverse=True))
+
+
 class _Credentials(Protocol):
     """What botocore's chain finds."""
 

@@ -12,6 +12,7 @@ import tenacity
 
 from mem_opensearch.client import failures
 from mem_opensearch.client.detect import detect_dialect
+from mem_opensearch.client.echo import cleaned
 from mem_opensearch.client.encoding import encode
 from mem_opensearch.client.transport import NoAnswer
 
@@ -170,7 +171,7 @@ class SearchClient:
         if method == "HEAD" and answer.status in {200, 404}:
             return {"exists": answer.status != 404}  # noqa: PLR2004
         if answer.status >= _ERROR_STATUS:
-            return self._refused(answer, action=action, accept=accept, tries=tries)
+            return self._refused(answer, data, action=action, accept=accept, tries=tries)
         try:
             decoded = orjson.loads(answer.body)
         except ValueError as error:
@@ -179,9 +180,11 @@ class SearchClient:
             raise failures.from_body(TypeError(type(decoded).__name__), action=action)
         return decoded
 
-    def _refused(self, answer: Answer, *, action: str, accept: Sequence[int], tries: list[str]) -> dict[str, Any]:
+    def _refused(
+        self, answer: Answer, sent: bytes | None, *, action: str, accept: Sequence[int], tries: list[str]
+    ) -> dict[str, Any]:
         """Return an error answer that the caller accepts, or raise what it means."""
-        info = failures.decode(answer.body)
+        info = cleaned(failures.decode(answer.body), sent)
         if answer.status in accept:
             return {**(info if isinstance(info, dict) else {"error": info}), "status": answer.status}
         tries.append(str(answer.status))

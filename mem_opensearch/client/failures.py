@@ -50,7 +50,8 @@ def _of_aws(info: object) -> str:
     'User: anonymous is not authorized to perform: es:ESHttpGet'
     """
     said = (info.get("message") or info.get("Message")) if isinstance(info, dict) else None
-    return said if isinstance(said, str) else ""
+    # What follows is the request as it should have been signed, session token and all.
+    return said.partition("The Canonical String")[0].strip() if isinstance(said, str) else ""
 
 
 def _describe(error: Mapping[str, Any]) -> str:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from mem_opensearch import forks
 from mem_opensearch.client import tls
+from mem_opensearch.client.auth import secrets_of
 from mem_opensearch.client.base import SearchClient
 from mem_opensearch.client.connections import connection_options
+from mem_opensearch.client.echo import LEFT_OUT
 from mem_opensearch.client.transport import Answer, NoAnswer
 from mem_opensearch.errors import ConfigError, MemOpenSearchError
 
@@ -32,6 +34,7 @@ class OpenSearchTransport:
         raw: the client.
         make: makes another such client, for a child process; None when the caller brought the client.
         has_certificate: whether it shows a client certificate; None when that is not known.
+        secrets: what is taken out of error answers; a proxy's page may show the whole request.
     """
 
     def __init__(
@@ -40,10 +43,12 @@ class OpenSearchTransport:
         make: Callable[[], opensearchpy.OpenSearch] | None = None,
         *,
         has_certificate: bool | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
         self._raw: opensearchpy.OpenSearch | None = raw
         self._make = make
         self._has_certificate = has_certificate
+        self._secrets = secrets
         self._lock = forks.Lock()
         forks.watch(self)
 
@@ -96,6 +101,8 @@ class OpenSearchTransport:
         except raised.OpenSearchException as error:
             raise NoAnswer("failure", str(error), passing=False) from error
         transport.connection_pool.mark_live(connection)
+        for secret in self._secrets if status in _EVERY_STATUS else ():
+            data = data.replace(secret, LEFT_OUT)
         return Answer(status, {name.lower(): value for name, value in headers.items()}, data)
 
     def _explain(self, error: opensearchpy.ConnectionError, host: str) -> NoAnswer:
@@ -144,5 +151,7 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
     def make() -> opensearchpy.OpenSearch:
         return opensearchpy.OpenSearch(hosts=list(urls), **connection_options(config, urls))
 
-    transport = OpenSearchTransport(make(), make, has_certificate=config.client_cert is not None)
+    transport = OpenSearchTransport(
+        make(), make, has_certificate=config.client_cert is not None, secrets=secrets_of(config)
+    )
     return SearchClient(transport, timeout=config.timeout, max_tries=config.max_tries, owned=True, engine=engine)

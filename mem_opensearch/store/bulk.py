@@ -10,6 +10,7 @@ import tenacity
 
 from mem_opensearch.client import failures
 from mem_opensearch.client.base import BACKOFF_LIMIT, BACKOFF_SECONDS, BLOCK_WAIT
+from mem_opensearch.client.echo import cleaned
 from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.client.failures import RETRIABLE_STATUS, is_write_block
 from mem_opensearch.errors import BackendError, MemOpenSearchError, PartialWriteError
@@ -129,6 +130,8 @@ def _write_group(
         again, is_blocked = [], False
         for position, item in zip(pending, answer["items"], strict=True):
             (result,) = item.values()
+            if result["status"] >= _ERROR_STATUS:
+                result = {**result, "error": cleaned(result.get("error"), group[position].data)}
             landed.add(result.get("_index", ""))
             denied = result if result["status"] == _DENIED else denied
             outcome[position] = None if result["status"] < _ERROR_STATUS else _reason(result)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.client.encoding import encode_lines, path_of
+from mem_opensearch.client.echo import cleaned
+from mem_opensearch.client.encoding import encode, encode_lines, path_of
 from mem_opensearch.client.failures import from_status
 from mem_opensearch.errors import BackendError
 from mem_opensearch.store.collection import Collection
@@ -39,7 +40,7 @@ class SearchingStore(Collection):
             if "error" in answer:
                 raise from_status(
                     answer["status"],
-                    answer,
+                    cleaned(answer, encode(searches[position])),
                     action=f"search {position + 1} of {len(answers)} in '{self.collection_name}'",
                 )
         return [answer["hits"]["hits"] for answer in answers]
