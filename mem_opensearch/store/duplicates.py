@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import uuid
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from mem_opensearch import forks
 from mem_opensearch.models import IDENTITY_FIELDS
 from mem_opensearch.store.documents import TEXT_KEY
 from mem_opensearch.text import fold
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KEY_FACT = "$content"
 _NAMES = uuid.UUID("5b0c5a0e-3c57-4b7e-9d2c-5f0f4f6f7a51")  # at random once; part of every id that is made of a text
 # One lock for each part of the keys: two threads that store the same text wait for each other, others hardly do.
-_LOCKS = [threading.Lock() for _ in range(64)]
+_LOCKS = [forks.Lock() for _ in range(64)]
 
 
 def content_key(payload: Mapping[str, Any]) -> str | None:

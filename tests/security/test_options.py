@@ -13,7 +13,7 @@ from certificates import server_context, valid
 from gateway import as_json
 
 from mem_opensearch.config import StoreConfig
-from mem_opensearch.errors import BackendUnavailable, ConfigError
+from mem_opensearch.errors import BackendUnavailable, ConfigError, InvalidInputError
 
 VECTOR = [1.0, 0.0, 0.0, 0.0]
 CONNECTIONS = ["Urllib3HttpConnection", "RequestsHttpConnection"]
@@ -227,6 +227,29 @@ def test_bulk_limits(options, requests, opensearch_url, open_gateway, store_at):
     assert len([request for request in gateway.requests if "_bulk" in request.target]) == requests
 
 
+def test_engine(opensearch_url, open_gateway, store_at):
+    with pytest.raises(ConfigError, match="engine is 'elasticsearch', but the server is opensearch"):
+        store_at(opensearch_url, engine="elasticsearch").create_col()
+    store_at(opensearch_url, engine="opensearch").create_col()
+
+
+def test_max_request_bytes(opensearch_url, open_gateway, store_at):
+    gateway = open_gateway(opensearch_url)
+    row = {"data": "a", "pad": "x" * 150_000}
+    with pytest.raises(InvalidInputError, match="max_request_bytes"):
+        store_at(gateway.url, max_request_bytes=100_000).insert([VECTOR], [row], ["1"])
+    assert gateway.requests == []
+    store_at(gateway.url).insert([VECTOR], [row], ["1"])
+
+
+@pytest.mark.parametrize(("policy", "rows"), [("keep", 2), ("skip", 1), ("update", 1)])
+def test_on_duplicate(policy, rows, opensearch_url, store_at):
+    store = store_at(opensearch_url, on_duplicate=policy)
+    for name in ("1", "2"):
+        store.insert([VECTOR], [{"data": "臺北", "user_id": "u"}], [name])
+    assert store.count() == rows
+
+
 def test_node_options_reach_the_local_node(opensearch_url, store_at, monkeypatch):
     """That a node has them then is shown by the tests of the node."""
     asked = {}
@@ -271,6 +294,9 @@ EFFECTS = {
     "replicas": test_shards_and_replicas,
     "refresh": test_refresh,
     "auto_refresh": test_refresh,
+    "engine": test_engine,
+    "max_request_bytes": test_max_request_bytes,
+    "on_duplicate": test_on_duplicate,
     "bulk_max_bytes": test_bulk_limits,
     "bulk_max_items": test_bulk_limits,
     "node_version": test_node_options_reach_the_local_node,
