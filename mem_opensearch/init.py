@@ -205,7 +205,9 @@ def _roll_sentence(report: dict[str, Any]) -> str:
 
 def main() -> None:
     """Run the command."""
-    typer.run(init)
+    app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)  # which may be secrets
+    app.command()(init)
+    app()
 
 
 if __name__ == "__main__":

@@ -395,6 +395,11 @@ ENVIRONMENT = {
         {"url": "local"},
         {"user": None, "ca_certs": None, "verify_certs": True},
     ),
+    "certificates are not for plain http": (
+        {"CA_CERTS": "x", "USER": "u", "PASSWORD": "p"},
+        {"url": "http://localhost"},
+        {"ca_certs": None, "user": "u"},
+    ),
     "a policy gives way to mem0's word for it": ({"REFRESH": "wait_for"}, {"auto_refresh": True}, {"refresh": "true"}),
     "several URLs are a JSON list": ({"URL": '["http://a", "http://b"]'}, {}, {"url": ["http://a", "http://b"]}),
 }
