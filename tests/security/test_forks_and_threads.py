@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from mem_opensearch.errors import ConfigError
 DIMS = 8
 CONNECTIONS = ["Urllib3HttpConnection", "RequestsHttpConnection"]
 SEARCHES = 200
+CHILD_SECONDS = 300
 
 
 def vector_of(number):
@@ -58,6 +60,7 @@ def in_child(work):
     if child == 0:  # no pytest in here: whatever happens, the child ends with this block
         try:
             os.close(reading)
+            signal.alarm(CHILD_SECONDS)  # a child that waits for an answer that its parent got would wait for ever
             said = json.dumps({"result": work()})
         except BaseException:  # noqa: BLE001 - said in the parent
             said = json.dumps({"error": traceback.format_exc()})
