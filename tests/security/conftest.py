@@ -12,11 +12,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file; pytest's importlib mode adds nothing
 
 from certificates import Authority, server_context, valid
-from gateway import Gateway, Users
+from gateway import PASSWORD, USER, Gateway, Users
 
 from mem_opensearch import OpenSearchVectorStore
-
-USER, PASSWORD = "geheimnisträger", "秘密-Passwort-§42"  # what a header can't carry in Latin-1
 
 
 @pytest.fixture(autouse=True)

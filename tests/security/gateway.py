@@ -13,6 +13,8 @@ from typing import Self
 
 import urllib3
 
+USER, PASSWORD = "geheimnisträger", "秘密-Passwort-§42"  # what a header can't carry in Latin-1
+
 
 @dataclass(frozen=True)
 class Request:

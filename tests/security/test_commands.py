@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PASSWORD, USER
+from gateway import PASSWORD, USER
 from typer.testing import CliRunner
 
 from mem_opensearch.cli import app

@@ -2,8 +2,7 @@
 
 import pytest
 from certificates import server_context, valid
-from conftest import PASSWORD, USER
-from gateway import Users, as_json
+from gateway import PASSWORD, USER, Users, as_json
 
 from mem_opensearch.errors import AuthenticationError, BackendError, ConfigError, PermissionDenied
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import opensearchpy
 import pytest
 from certificates import server_context, valid
-from conftest import PASSWORD, USER
+from gateway import PASSWORD, USER
 
 from mem_opensearch import forks
 from mem_opensearch.errors import ConfigError

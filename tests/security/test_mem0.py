@@ -11,8 +11,7 @@ os.environ.setdefault("MEM0_DIR", tempfile.mkdtemp(prefix="mem0-home-"))
 os.environ.setdefault("MEM0_TELEMETRY", "False")
 
 from certificates import server_context, valid
-from conftest import PASSWORD, USER
-from gateway import Users
+from gateway import PASSWORD, USER, Users
 
 import mem_opensearch.mem0 as bridge
 from mem_opensearch.errors import AuthenticationError

@@ -8,7 +8,7 @@ from pathlib import Path
 import certificates
 import pytest
 from certificates import server_context
-from conftest import PASSWORD, USER
+from gateway import PASSWORD, USER
 
 from mem_opensearch.errors import (
     BackendUnavailable,
