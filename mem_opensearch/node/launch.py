@@ -93,21 +93,34 @@ class Launch:
         self.workspace.note(self.options, [])
         self.workspace.remove()
 
-    def restart(self, index: int) -> None:
-        """Start one server again with its data and ports, and wait until the cluster is whole.
+    def kill(self, indices: Sequence[int]) -> None:
+        """End servers at once and together; all when none is named."""
+        servers = [self.servers[index] for index in indices] or self.servers
+        for server in servers:
+            server.send_kill()
+        for server in servers:
+            server.kill()
+
+    def restart(self, indices: Sequence[int]) -> None:
+        """Start servers again with their data and ports, all when none is named, and wait until the cluster is whole.
 
         Raises:
-            NodeStartError: it did not come up.
+            NodeStartError: one did not come up.
         """
-        self.servers[index].end()
+        chosen = list(indices) or list(range(len(self.servers)))
+        for index in chosen:
+            self.servers[index].end()
         deadline = time.monotonic() + self.options.timeout
-        try:
+        for index in chosen:
             self.servers[index] = self._spawn(self.members[index])
+        fresh = [self.servers[index] for index in chosen]
+        try:
             self._note()
-            self._wait([self.servers[index]], deadline)
-            self.servers[index].watch()
+            self._wait(fresh, deadline)
+            for server in fresh:
+                server.watch()
         except NodeStartError as error:
-            raise self._failure(error, [self.servers[index]]) from None
+            raise self._failure(error, fresh) from None
 
     def _start_with_free_ports(self) -> None:
         for last in (False,) * (PORT_TRIES - 1) + (True,):

@@ -165,18 +165,18 @@ class LocalNode:
         """The last lines of a server's log, oldest first."""
         return self._started().servers[index].log_tail(lines)
 
-    def kill(self, index: int = 0) -> None:
-        """End one server at once, as a crash would. For tests of what then happens."""
-        self._started().servers[index].kill()
+    def kill(self, *indices: int) -> None:
+        """End servers at once and together, as a crash would; all when none is named. For tests of what then happens."""
+        self._started().kill(indices)
 
-    def restart(self, index: int = 0) -> None:
-        """Start one server again with its data and ports; returns when the cluster is whole.
+    def restart(self, *indices: int) -> None:
+        """Start servers again with their data and ports, all when none is named; returns when the cluster is whole.
 
         Raises:
-            NodeStartError: it did not come up.
+            NodeStartError: one did not come up.
         """
         with self._lock:
-            self._started().restart(index)
+            self._started().restart(indices)
 
     def _started(self) -> Launch:
         if self._launch is None:

@@ -146,10 +146,14 @@ class Server:
             self._process.wait()
         self._reap_watchdog()
 
-    def kill(self) -> None:
-        """End it at once, as a crash would."""
+    def send_kill(self) -> None:
+        """Have it ended at once, as a crash would; does not wait."""
         self._end_is_news = False
         self._process.send_signal(signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        self.send_kill()
         self._process.wait()
         self._reap_watchdog()
 
