@@ -102,6 +102,12 @@ class StoreConfig(BaseSettings):
     # -- how
     timeout: float = Field(30.0, gt=0, le=3600, description="Seconds that one try of a request may take.")
     max_tries: int = Field(4, ge=1, le=10, description="Tries of one request, the first included.")
+    max_retry_seconds: float = Field(
+        60.0,
+        ge=0,
+        description="Seconds in which a failed request may be tried again, with pauses and time-outs; 0 never does. "
+        "The first try has its whole `timeout`.",
+    )
     pool_maxsize: int = Field(20, ge=1, description="Most connections per host; threads wait for a free one.")
     http_compress: bool = Field(default=False, description="Compress request and answer; pays on slow networks only.")
     connection_class: Any = Field(

@@ -10,6 +10,7 @@ MemOpenSearchError
 │  └─ ScopeError          missing or wild scope where isolation needs one
 ├─ MemoryNotFoundError    an update of an id that is not stored
 ├─ IndexStateError        missing, foreign, wrong schema version or dimension: says the command that mends it
+│  └─ IndexBlocked        closed, read-only, or its disk is full: says what takes the block off
 ├─ PartialWriteError      stored ids, failed ids with reasons
 ├─ NodeError              the local node
 │  ├─ ArtifactError       a file could not be fetched or does not match its checksum
@@ -104,6 +105,19 @@ class IndexStateError(MemOpenSearchError):
     """An index is missing, foreign, or not as the configuration wants it."""
 
 
+class IndexBlocked(IndexStateError):  # noqa: N818 - the field's own term
+    """The server refuses requests to an index, or to all, until somebody takes a block off.
+
+    Attributes:
+        blocks: the server's names of the blocks, such as ``FORBIDDEN/5`` (read-only), ``TOO_MANY_REQUESTS/12`` (the
+            disk is full) or ``FORBIDDEN/4`` (closed).
+    """
+
+    def __init__(self, message: str, *, blocks: Sequence[str]) -> None:
+        self.blocks = list(blocks)
+        super().__init__(message)
+
+
 class PartialWriteError(MemOpenSearchError):
     """Some items of a bulk write were stored and some were not.
 
@@ -166,10 +180,20 @@ class BackendUnavailable(BackendError):  # noqa: N818 - the field's own term
 
     Attributes:
         tries: what each try met, oldest first.
+        retry_after: seconds that the server asked to wait, or None.
     """
 
-    def __init__(self, message: str, *, status: int | None = None, reason: str = "", tries: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        reason: str = "",
+        tries: Sequence[str] = (),
+        retry_after: float | None = None,
+    ) -> None:
         self.tries = list(tries)
+        self.retry_after = retry_after
         super().__init__(message, status=status, reason=reason)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import random
 import time
 from typing import TYPE_CHECKING, Any, Self
 
 import orjson
-import tenacity
 
 from mem_opensearch.client import failures
 from mem_opensearch.client.detect import detect_dialect
 from mem_opensearch.client.echo import cleaned
 from mem_opensearch.client.encoding import encode
+from mem_opensearch.client.patience import Patience
 from mem_opensearch.client.transport import NoAnswer
 
 if TYPE_CHECKING:
@@ -24,21 +23,28 @@ if TYPE_CHECKING:
     from mem_opensearch.errors import MemOpenSearchError
     from mem_opensearch.models import Engine
 
-BACKOFF_SECONDS = (
-    0.25  # doubled at each try, with full jitter (AWS Architecture Blog, "Exponential Backoff and Jitter")
-)
-BACKOFF_LIMIT = 5.0
-BLOCK_WAIT = (0.05, 0.5)  # between two looks at a write block, which a roll takes off within a second or so
 _ERROR_STATUS = 300
 
 
 class _Retry(Exception):  # noqa: N818 - a signal between two functions of this file
     """One try failed in a way that another may mend; `error` is what to raise when none does."""
 
-    def __init__(self, error: MemOpenSearchError, *, blocked: bool = False) -> None:
+    def __init__(self, error: MemOpenSearchError, *, blocked: bool = False, retry_after: float | None = None) -> None:
         self.error = error
         self.blocked = blocked
+        self.retry_after = retry_after
         super().__init__()
+
+
+class Decoded(dict[str, Any]):
+    """A decoded answer. A key that it should have and has not is an error of the server, not of ours."""
+
+    def __init__(self, content: Mapping[str, Any], *, action: str) -> None:
+        super().__init__(content)
+        self.action = action
+
+    def __missing__(self, key: str) -> Any:  # noqa: ANN401 - as a dict's
+        raise failures.from_shape(f"'{key}' is missing", action=self.action)
 
 
 class SearchClient:
@@ -48,6 +54,7 @@ class SearchClient:
         transport: what carries the requests.
         timeout: seconds that one request may take, unless the call says otherwise.
         max_tries: tries of one request, the first included.
+        max_retry_seconds: seconds in which a failed request may be tried again.
         owned: whether `close` closes the transport; not when the caller brought it.
         engine: the kind of the server, where the configuration says it.
 
@@ -56,13 +63,21 @@ class SearchClient:
     """
 
     def __init__(
-        self, transport: Transport, *, timeout: float, max_tries: int, owned: bool, engine: Engine | None = None
+        self,
+        transport: Transport,
+        *,
+        timeout: float,
+        max_tries: int,
+        max_retry_seconds: float,
+        owned: bool,
+        engine: Engine | None = None,
     ) -> None:
         self.transport = transport
         self._engine = engine
         self._dialect: Dialect | None = None
         self._timeout = timeout
         self._max_tries = max_tries
+        self._max_retry_seconds = max_retry_seconds
         self._owned = owned
         self._counter = itertools.count(1)
         self.requests = 0
@@ -90,6 +105,10 @@ class SearchClient:
             self._dialect = detect_dialect(self, self._engine)
         return self._dialect
 
+    def patience(self) -> Patience:
+        """Return the tries and the time that one call has, from now on."""
+        return Patience(max_tries=self._max_tries, max_seconds=self._max_retry_seconds)
+
     def request(
         self,
         method: str,
@@ -99,12 +118,13 @@ class SearchClient:
         body: object = None,
         accept: Sequence[int] = (),
         timeout: float | None = None,
+        patience: Patience | None = None,
     ) -> dict[str, Any]:
         """Send one request and return the decoded answer.
 
-        Every request of this package may be sent twice without harm (writes carry their id), so time-outs, resets and
-        429/502/503/504 are retried with jittered backoff. So is a write that meets a write block, for up to
-        `failures.BLOCK_SECONDS`, however many tries that takes: a roll has one for a moment.
+        Every request of this package may be sent twice without harm (writes carry their id), so what may pass is tried
+        again, with jittered backoff and never sooner than the server asks for: see `failures.is_passing`. So is a write
+        that meets a write block.
 
         Args:
             method: HTTP method.
@@ -112,7 +132,11 @@ class SearchClient:
             params: URL parameters.
             body: JSON value, or bytes that are sent as they are.
             accept: error statuses that the caller treats as an answer; their body is returned with ``"status"`` in it.
-            timeout: seconds for this request, instead of the configured ones.
+            timeout: seconds for each try, instead of the configured ones.
+            patience: tries and time that are left of a call of several requests; those of one request if not given.
+
+        Returns:
+            The answer's JSON object. A key of it that is missing is a `BackendError` and no `KeyError`.
 
         Raises:
             InvalidInputError: the body can't be written as JSON.
@@ -125,25 +149,25 @@ class SearchClient:
         except TypeError as error:
             raise failures.from_encoding(error, action=action) from None
         tries: list[str] = []
-        retrying = tenacity.Retrying(
-            stop=_Stop(self._max_tries),
-            wait=_wait,
-            retry=tenacity.retry_if_exception_type(_Retry),
-            reraise=True,
-        )
-        try:
-            return retrying(
-                self._try,
-                method,
-                path,
-                params=params or {},
-                data=data,
-                accept=accept,
-                timeout=timeout or self._timeout,
-                tries=tries,
-            )
-        except _Retry as last:
-            raise last.error from last.__cause__
+        patience = patience or self.patience()
+        while True:
+            try:
+                return self._try(
+                    method,
+                    path,
+                    params=params or {},
+                    data=data,
+                    accept=accept,
+                    timeout=patience.timeout(timeout or self._timeout),
+                    tries=tries,
+                )
+            except _Retry as failed:
+                seconds = (
+                    patience.pause_for_block() if failed.blocked else patience.pause(retry_after=failed.retry_after)
+                )
+                if seconds is None:
+                    raise failed.error from failed.__cause__
+            time.sleep(seconds)
 
     def _try(
         self,
@@ -175,10 +199,17 @@ class SearchClient:
         try:
             decoded = orjson.loads(answer.body)
         except ValueError as error:
-            raise failures.from_body(error, action=action) from None  # the error would quote the body
+            failure = failures.from_body(error, action=action)
+            if not failures.is_cut_off(answer.headers, answer.body):
+                raise failure from None  # the cause would quote the body
+            tries.append("cut-off answer")
+            raise _Retry(failure) from None
         if not isinstance(decoded, dict):
             raise failures.from_body(TypeError(type(decoded).__name__), action=action)
-        return decoded
+        if why := failures.incomplete(path, decoded):
+            tries.append("failed shards")
+            raise _Retry(failures.from_incomplete(why, action=action, tries=tries))
+        return Decoded(decoded, action=action)
 
     def _refused(
         self, answer: Answer, sent: bytes | None, *, action: str, accept: Sequence[int], tries: list[str]
@@ -186,35 +217,14 @@ class SearchClient:
         """Return an error answer that the caller accepts, or raise what it means."""
         info = cleaned(failures.decode(answer.body), sent)
         if answer.status in accept:
-            return {**(info if isinstance(info, dict) else {"error": info}), "status": answer.status}
+            content = info if isinstance(info, dict) else {"error": info}
+            return Decoded({**content, "status": answer.status}, action=action)
         tries.append(str(answer.status))
         blocked = failures.is_write_block(info)
         if blocked:
             tries[:] = list(dict.fromkeys(tries))  # hundreds of equal ones say no more
-        error = failures.from_status(answer.status, info, action=action, tries=tries)
-        if blocked or answer.status in failures.RETRIABLE_STATUS:
-            raise _Retry(error, blocked=blocked)
+        wait = failures.retry_after(answer.headers)
+        error = failures.from_status(answer.status, info, action=action, tries=tries, retry_after=wait)
+        if blocked or failures.is_passing(answer.status, info):
+            raise _Retry(error, blocked=blocked, retry_after=wait)
         raise error
-
-
-class _Stop:
-    """End the tries of one request: after so many failures, or after so long a wait for a write block."""
-
-    def __init__(self, max_tries: int) -> None:
-        self._left = max_tries
-        self._blocked_since: float | None = None
-
-    def __call__(self, state: tenacity.RetryCallState) -> bool:
-        error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, _Retry) and error.blocked:
-            self._blocked_since = self._blocked_since or time.monotonic()
-            return time.monotonic() - self._blocked_since >= failures.BLOCK_SECONDS
-        self._left -= 1
-        return self._left <= 0
-
-
-def _wait(state: tenacity.RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, _Retry) and error.blocked:
-        return random.uniform(*BLOCK_WAIT)  # noqa: S311 - jitter
-    return tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT)(state)

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
     from mem_opensearch.config import StoreConfig
 
+AVOID_SECONDS = 2
+"""How long a host that gave no answer is left out, if there are others; doubled at each failure in a row."""
+AVOID_DOUBLINGS = 4
+"""At most 32 s: a server that starts again is asked soon. The package's own limit is 32 minutes."""
+
 
 def connection_options(config: StoreConfig, urls: Sequence[str]) -> dict[str, Any]:
     """Return the keyword arguments of `opensearchpy.OpenSearch`, without the hosts.
@@ -36,6 +41,8 @@ def connection_options(config: StoreConfig, urls: Sequence[str]) -> dict[str, An
         "timeout": config.timeout,
         "pool_maxsize": config.pool_maxsize,
         "http_compress": config.http_compress,
+        "dead_timeout": AVOID_SECONDS,
+        "timeout_cutoff": AVOID_DOUBLINGS,
     }
     if any(url.startswith("https:") for url in urls):
         options |= _tls_options(config, connection)

@@ -79,7 +79,8 @@ class OpenSearchTransport:
     @property
     def hosts(self) -> list[str]:
         """The hosts that requests go to, without credentials."""
-        return [connection.host for connection in self.raw.transport.connection_pool.connections]
+        # Not `.connections`, which lacks those that are left out at the moment.
+        return [connection.host for connection, _ in self.raw.transport.connection_pool.connection_opts]
 
     def send(
         self, method: str, path: str, *, params: Mapping[str, object], body: bytes | None, timeout: float
@@ -135,12 +136,11 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
     """
     import opensearchpy
 
-    engine = None if config.engine == "auto" else config.engine
     if config.client is not None:
         if not hasattr(config.client, "transport"):
             raise ConfigError(f"'client' is a {type(config.client).__name__}; give an opensearchpy.OpenSearch")
         given = OpenSearchTransport(config.client)
-        return SearchClient(given, timeout=config.timeout, max_tries=config.max_tries, owned=False, engine=engine)
+        return _client(given, config, owned=False)
     if not config.verify_certs and any(url.startswith("https:") for url in urls):
         warnings.warn(
             "verify_certs=False: the server's certificate is not checked, so anyone on the way can read and change "
@@ -154,4 +154,15 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
     transport = OpenSearchTransport(
         make(), make, has_certificate=config.client_cert is not None, secrets=secrets_of(config)
     )
-    return SearchClient(transport, timeout=config.timeout, max_tries=config.max_tries, owned=True, engine=engine)
+    return _client(transport, config, owned=True)
+
+
+def _client(transport: OpenSearchTransport, config: StoreConfig, *, owned: bool) -> SearchClient:
+    return SearchClient(
+        transport,
+        timeout=config.timeout,
+        max_tries=config.max_tries,
+        max_retry_seconds=config.max_retry_seconds,
+        owned=owned,
+        engine=None if config.engine == "auto" else config.engine,
+    )

@@ -166,7 +166,7 @@ class LocalNode:
         return self._started().servers[index].log_tail(lines)
 
     def kill(self, *indices: int) -> None:
-        """End servers at once and together, as a crash would; all when none is named. For tests of what then happens."""
+        """End servers at once and together, as a crash would; all when none is named. For tests of what follows."""
         self._started().kill(indices)
 
     def restart(self, *indices: int) -> None:

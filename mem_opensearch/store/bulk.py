@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import random
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import tenacity
-
-from mem_opensearch.client import failures
-from mem_opensearch.client.base import BACKOFF_LIMIT, BACKOFF_SECONDS, BLOCK_WAIT
 from mem_opensearch.client.echo import cleaned
 from mem_opensearch.client.encoding import encode_lines, path_of
-from mem_opensearch.client.failures import RETRIABLE_STATUS, is_write_block
-from mem_opensearch.errors import BackendError, MemOpenSearchError, PartialWriteError
+from mem_opensearch.client.failures import from_shape, from_status, is_passing, is_write_block
+from mem_opensearch.errors import (
+    BackendError,
+    BackendUnavailable,
+    IndexStateError,
+    MemOpenSearchError,
+    PartialWriteError,
+    PermissionDenied,
+    Throttled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mem_opensearch.client import SearchClient
+    from mem_opensearch.client.patience import Patience
 
 _ERROR_STATUS = 300
-_DENIED = 403
+_NOT_SENT = "not sent, since the server took nothing more of the rows before it"
 
 
 class Line(NamedTuple):
@@ -57,48 +62,41 @@ def write_bulk(
     groups: Iterable[Sequence[Line]],
     *,
     refresh: str,
-    max_tries: int,
     landed: set[str] | None = None,
 ) -> list[str]:
     """Write all groups; return the stored ids in the order given.
 
     An item that the server pushes back (429, 503, or the write block that a roll has for a moment) is sent again alone,
-    with jittered backoff. A group whose request fails as a whole counts as failed, and the groups after it are still
-    tried.
+    with jittered backoff; its tries and those of its requests are counted together. A group whose request fails as a
+    whole counts as failed. The groups after it are still tried, unless the server gave no answer or pushed back to the
+    end of all tries: then they are not sent.
 
     Args:
         client: the server.
         alias: the collection.
         groups: lines, as `chunks` makes them.
         refresh: when the rows are seen by searches.
-        max_tries: tries of one item.
         landed: takes the names of the indices behind the alias that rows went to.
 
     Raises:
         PartialWriteError: names the stored ids, and the failed ones with the reason.
+        IndexStateError: nothing was stored, since the index is missing, closed, blocked or on a full disk.
         BackendError: nothing was stored, and one reason holds for everything.
     """
-    stored: list[str] = []
-    failed: dict[str, str] = {}
-    whole: MemOpenSearchError | None = None
+    report = _Report(landed=landed if landed is not None else set())
     for group in groups:
-        try:
-            done, lost = _write_group(
-                client,
-                alias,
-                group,
-                refresh=refresh,
-                max_tries=max_tries,
-                landed=landed if landed is not None else set(),
-            )
-        except BackendError as error:
-            whole = error
-            failed.update({line.id: str(error) for line in group})
+        if report.given_up:
+            report.failed.update({line.id: _NOT_SENT for line in group})
             continue
-        stored.extend(done)
-        failed.update(lost)
-    if whole is not None and not stored:
-        raise whole
+        try:
+            _write_group(client, alias, group, refresh=refresh, report=report)
+        except (BackendError, IndexStateError) as error:
+            report.whole = report.whole or error
+            report.given_up = isinstance(error, BackendUnavailable | Throttled | IndexStateError)
+            report.failed.update({line.id: str(error) for line in group})
+    stored, failed = report.stored, report.failed
+    if report.whole is not None and not stored:
+        raise report.whole
     if failed:
         row_id, reason = next(iter(failed.items()))
         raise PartialWriteError(
@@ -110,54 +108,82 @@ def write_bulk(
     return stored
 
 
-def _write_group(
-    client: SearchClient, alias: str, group: Sequence[Line], *, refresh: str, max_tries: int, landed: set[str]
-) -> tuple[list[str], dict[str, str]]:
-    waits = tenacity.wait_random_exponential(multiplier=BACKOFF_SECONDS, max=BACKOFF_LIMIT)
-    outcome: dict[int, str | None] = {}
-    denied: Mapping[str, Any] = {}
+@dataclass(slots=True)
+class _Report:
+    """What has become of the groups so far.
+
+    Attributes:
+        landed: names of the indices that rows went to.
+        stored: ids, in the order given.
+        failed: id -> reason.
+        whole: what the first group that failed as a whole failed of.
+        given_up: whether the server takes no more.
+    """
+
+    landed: set[str]
+    stored: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    whole: MemOpenSearchError | None = None
+    given_up: bool = False
+
+
+def _write_group(client: SearchClient, alias: str, group: Sequence[Line], *, refresh: str, report: _Report) -> None:
+    patience = client.patience()
+    failed: dict[int, str] = {}  # position -> reason
+    refusals: list[MemOpenSearchError] = []
     pending = list(range(len(group)))
-    state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
-    tries, blocked_since = 0, None
     while pending:
-        answer = client.request(
-            "POST",
-            path_of(alias, "_bulk"),
-            # A missing alias is an error; otherwise the server would make an index of that name with a guessed mapping.
-            params={"refresh": refresh, "require_alias": "true"},
-            body=b"".join(group[position].data for position in pending),
-        )
+        try:
+            results = _send(client, alias, [group[position] for position in pending], refresh, patience)
+        except (BackendError, IndexStateError) as error:
+            if not failed:
+                raise
+            failed.update(dict.fromkeys(pending, str(error)))  # the others have been stored before
+            report.given_up = True
+            break
         again, is_blocked = [], False
-        for position, item in zip(pending, answer["items"], strict=True):
-            (result,) = item.values()
-            if result["status"] >= _ERROR_STATUS:
-                result = {**result, "error": cleaned(result.get("error"), group[position].data)}
-            landed.add(result.get("_index", ""))
-            denied = result if result["status"] == _DENIED else denied
-            outcome[position] = None if result["status"] < _ERROR_STATUS else _reason(result)
+        for position, result in zip(pending, results, strict=True):
+            report.landed.add(result.get("_index", ""))
+            failed.pop(position, None)
+            if result["status"] < _ERROR_STATUS:
+                continue
+            result = {**result, "error": cleaned(result.get("error"), group[position].data)}
+            failed[position] = _reason(result)
             item_blocked = is_write_block(result)
             is_blocked = is_blocked or item_blocked
-            if item_blocked or result["status"] in RETRIABLE_STATUS:
+            if item_blocked or is_passing(result["status"], result):
                 again.append(position)
+            else:
+                refusals.append(from_status(result["status"], result, action=f"writing '{group[position].id}'"))
         pending = again
-        if is_blocked:
-            blocked_since = blocked_since or time.monotonic()
-            if time.monotonic() - blocked_since >= failures.BLOCK_SECONDS:
-                break
-        else:
-            tries += 1
-            if tries >= max_tries:
-                break
-        if not pending:
+        seconds = patience.pause_for_block() if is_blocked else patience.pause() if pending else 0.0
+        if seconds is None:
+            report.given_up = True
             break
-        time.sleep(random.uniform(*BLOCK_WAIT) if is_blocked else waits(state))  # noqa: S311 - jitter
-        state.attempt_number += not is_blocked
-    if denied and None not in outcome.values() and not is_write_block(denied):
-        # The security plugin lets a bulk request pass and refuses row by row.
-        raise failures.from_status(_DENIED, denied, action=f"POST {path_of(alias, '_bulk')}")
-    stored = [line.id for position, line in enumerate(group) if outcome[position] is None]
-    failed = {line.id: reason for position, line in enumerate(group) if (reason := outcome[position]) is not None}
-    return stored, failed
+        time.sleep(seconds)
+    if len(refusals) == len(group) and isinstance(refusals[0], IndexStateError | PermissionDenied):
+        raise refusals[0]  # it holds for the index or the user, not for a row
+    report.stored.extend(line.id for position, line in enumerate(group) if position not in failed)
+    report.failed.update({group[position].id: failed[position] for position in sorted(failed)})
+
+
+def _send(
+    client: SearchClient, alias: str, lines: Sequence[Line], refresh: str, patience: Patience
+) -> list[dict[str, Any]]:
+    """Send lines in one request; return what the server says of each."""
+    path = path_of(alias, "_bulk")
+    answer = client.request(
+        "POST",
+        path,
+        # A missing alias is an error; otherwise the server would make an index of that name with a guessed mapping.
+        params={"refresh": refresh, "require_alias": "true"},
+        body=b"".join(line.data for line in lines),
+        patience=patience,
+    )
+    items = answer["items"]
+    if not isinstance(items, list) or len(items) != len(lines):
+        raise from_shape(f"what became of {len(lines)} rows is missing", action=f"POST {path}")
+    return [next(iter(item.values())) for item in items]
 
 
 def _reason(result: Mapping[str, Any]) -> str:

@@ -90,7 +90,6 @@ class Collection:
                     self.collection_name,
                     max_bytes=self.config.bulk_max_bytes,
                     max_items=self.config.bulk_max_items,
-                    max_tries=self.config.max_tries,
                 )
             return self._reached
 

@@ -113,7 +113,6 @@ class EntityCollection(OpenSearchVectorStore):
                     self.collection_name,
                     groups,
                     refresh=refresh,
-                    max_tries=self.config.max_tries,
                     landed=landed,
                 )
             finally:

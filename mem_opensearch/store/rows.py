@@ -99,22 +99,18 @@ class RowsById:
         alias: the collection.
         max_bytes: most bytes of one bulk request; a larger row travels alone.
         max_items: most rows of one bulk request.
-        max_tries: tries of one row that the server pushes back.
     """
 
-    def __init__(self, client: SearchClient, alias: str, *, max_bytes: int, max_items: int, max_tries: int) -> None:
+    def __init__(self, client: SearchClient, alias: str, *, max_bytes: int, max_items: int) -> None:
         self._client = client
         self._alias = alias
         self._max_bytes = max_bytes
         self._max_items = max_items
-        self._max_tries = max_tries
 
     def put(self, rows: Iterable[tuple[str, Mapping[str, Any]]], *, refresh: str, landed: set[str]) -> list[str]:
         """See `Rows.put`; the same id twice is one row."""
         groups = bulk.chunks(bulk.to_lines(rows), max_bytes=self._max_bytes, max_items=self._max_items)
-        return bulk.write_bulk(
-            self._client, self._alias, groups, refresh=refresh, max_tries=self._max_tries, landed=landed
-        )
+        return bulk.write_bulk(self._client, self._alias, groups, refresh=refresh, landed=landed)
 
     def fetch(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
         """See `Rows.fetch`."""

@@ -206,7 +206,7 @@ def test_mem0_s_errors_become_this_package_s(make_folder, run_evaluation):
 
 @pytest.mark.unit
 def test_no_server_is_found_out_before_embedding(tea_folder, angle_embedder, monkeypatch):
-    monkeypatch.setattr("mem_opensearch.client.base.BACKOFF_SECONDS", 0.0)
+    monkeypatch.setattr("mem_opensearch.client.patience.BACKOFF_SECONDS", 0.0)
     embedder = angle_embedder()
     with pytest.raises(BackendUnavailable):
         evaluate([tea_folder], embedder=embedder, url="http://127.0.0.1:9")

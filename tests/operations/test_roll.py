@@ -15,8 +15,8 @@ from load import DIMS, Load, everything, fill, payload_of, vector_of
 
 from mem_opensearch import OpenSearchVectorStore
 from mem_opensearch.errors import (
-    BackendError,
     BackendUnavailable,
+    IndexBlocked,
     IndexStateError,
     MemOpenSearchError,
     PartialWriteError,
@@ -441,9 +441,9 @@ class TestWriteBlock:
         store.client.request("PUT", settings, body={f"index.blocks.{block}": True})
         started = time.monotonic()
         try:
-            with pytest.raises(BackendError, match="cluster_block_exception"):
+            with pytest.raises(IndexBlocked, match="cluster_block_exception"):
                 store.update("m1", payload=payload_of(1))
-            with pytest.raises((BackendError, PartialWriteError), match="cluster_block_exception"):
+            with pytest.raises(IndexBlocked, match="cluster_block_exception"):
                 store.insert([vector_of(9)], [payload_of(9)], ["a"])
         finally:
             store.client.request("PUT", settings, body={f"index.blocks.{block}": None})

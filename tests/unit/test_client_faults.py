@@ -12,7 +12,6 @@ import pytest
 from werkzeug import Response
 
 from mem_opensearch import OpenSearchVectorStore
-from mem_opensearch.client import base as module
 from mem_opensearch.client import open_client
 from mem_opensearch.config import StoreConfig
 from mem_opensearch.errors import (
@@ -31,8 +30,7 @@ from mem_opensearch.store.bulk import chunks, to_lines, write_bulk
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch):
-    monkeypatch.setattr(module, "BACKOFF_SECONDS", 0.001)
-    monkeypatch.setattr("mem_opensearch.store.bulk.BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr("mem_opensearch.client.patience.BACKOFF_SECONDS", 0.001)
 
 
 @pytest.fixture
@@ -203,7 +201,7 @@ def item(row_id, status, kind=None):
 def bulk(client, ids, **options):
     lines = to_lines((row_id, {"data": row_id}) for row_id in ids)
     groups = chunks(lines, max_bytes=10_000, max_items=options.get("max_items", 100))
-    return write_bulk(client, "c", groups, refresh="false", max_tries=3)
+    return write_bulk(client, "c", groups, refresh="false")
 
 
 def test_only_the_item_that_was_pushed_back_is_sent_again(client, httpserver):
