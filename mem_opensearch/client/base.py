@@ -216,10 +216,14 @@ class SearchClient:
     ) -> dict[str, Any]:
         """Return an error answer that the caller accepts, or raise what it means."""
         info = cleaned(failures.decode(answer.body), sent)
-        if answer.status in accept:
-            content = info if isinstance(info, dict) else {"error": info}
-            return Decoded({**content, "status": answer.status}, action=action)
         tries.append(str(answer.status))
+        if answer.status in accept:
+            if isinstance(info, dict):
+                return Decoded({**info, "status": answer.status}, action=action)
+            failure = failures.from_body(ValueError(), action=action)  # a proxy's 404 says nothing of what is stored
+            if failures.is_cut_off(answer.headers, answer.body):
+                raise _Retry(failure)
+            raise failure
         blocked = failures.is_write_block(info)
         if blocked:
             tries[:] = list(dict.fromkeys(tries))  # hundreds of equal ones say no more

@@ -100,8 +100,8 @@ def incomplete(path: str, answer: Mapping[str, Any]) -> str:
             return reason_of(part)
         shards = part.get("_shards", {})
         if shards.get("failed"):
-            causes = shards.get("failures") or [{}]
-            why = reason_of({"error": causes[0].get("reason")}) or "none is there at the moment"
+            named = [each["reason"] for each in shards.get("failures", ()) if each.get("reason")]
+            why = reason_of({"error": named[0]}) if named else "none is there at the moment"
             return f"{shards['failed']} of {shards['total']} shards failed: {why}"
     return ""
 
@@ -177,7 +177,7 @@ def _refused(status: int, info: object, *, said: str, reason: str) -> Authentica
     if status == 401:  # noqa: PLR2004
         mend = "check the credentials: 'user' and 'password', 'api_key', 'bearer_token' or 'client_cert'"
         return AuthenticationError(f"{said}; {mend}", status=status, reason=reason)
-    if status != 403 or error_type(info) == states.BLOCKED:  # noqa: PLR2004
+    if status != 403 or error_type(info) in states.BLOCKED:  # noqa: PLR2004
         return None
     if bad := _AWS_REFUSAL.search(_of_aws(info)):
         mend = (

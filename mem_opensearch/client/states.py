@@ -29,7 +29,7 @@ _BLOCKS = {
     "13": _DISK % (_CLUSTER % "read_only_allow_delete"),
 }
 _CLOSED = "index_closed_exception"
-BLOCKED = "cluster_block_exception"
+BLOCKED = frozenset({"cluster_block_exception", "index_create_block_exception"})
 _NODE_GONE = (
     "node_closed_exception",
     "node_disconnected_exception",
@@ -69,7 +69,7 @@ def blocks_of(kind: str, reason: str, *, index: str = "") -> dict[str, str]:
     """
     if kind == _CLOSED:
         found = [("FORBIDDEN", "4")]
-    elif kind == BLOCKED:
+    elif kind in BLOCKED:
         found = re.findall(r"\[([A-Z_]+)/(\d+)/", reason)
     else:
         return {}

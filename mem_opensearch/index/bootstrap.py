@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mem_opensearch.client.encoding import path_of
+from mem_opensearch.client.failures import from_shape
 from mem_opensearch.errors import ConfigError, IndexStateError
 from mem_opensearch.index.dictionary import (
     dictionary_difference,
@@ -137,10 +138,12 @@ def read_spec(client: SearchClient, collection: str) -> tuple[IndexSpec, tuple[s
         IndexStateError: the name belongs to an index that this package did not make.
     """
     answer = client.request("GET", path_of(collection, "_mapping"), accept=(_NOT_FOUND,))
-    if answer.get("status") == _NOT_FOUND:
+    if answer.get("status") == _NOT_FOUND and answer["error"]:
         return None
+    if not answer or not all(isinstance(each, dict) and "mappings" in each for each in answer.values()):
+        raise from_shape("no mapping is in it", action=f"GET {path_of(collection, '_mapping')}")
     name, mapping = max(answer.items())  # several generations share the alias during a move; the newest counts
-    mappings = mapping.get("mappings", {})
+    mappings = mapping["mappings"]
     meta = mappings.get("_meta", {}).get(META_KEY)
     if meta is None:
         raise IndexStateError(

@@ -147,7 +147,6 @@ def _write_group(client: SearchClient, alias: str, group: Sequence[Line], *, ref
             failed.pop(position, None)
             if result["status"] < _ERROR_STATUS:
                 continue
-            result = {**result, "error": cleaned(result.get("error"), group[position].data)}
             failed[position] = _reason(result)
             item_blocked = is_write_block(result)
             is_blocked = is_blocked or item_blocked
@@ -183,7 +182,15 @@ def _send(
     items = answer["items"]
     if not isinstance(items, list) or len(items) != len(lines):
         raise from_shape(f"what became of {len(lines)} rows is missing", action=f"POST {path}")
-    return [next(iter(item.values())) for item in items]
+    return [_result_of(item, line) for item, line in zip(items, lines, strict=True)]
+
+
+def _result_of(item: Mapping[str, Any], line: Line) -> dict[str, Any]:
+    """Return what the server says of one row, without what it repeats of the row."""
+    result: dict[str, Any] = next(iter(item.values()))
+    if result["status"] < _ERROR_STATUS:
+        return result
+    return {**result, "error": cleaned(result.get("error"), line.data)}
 
 
 def _reason(result: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mem_opensearch import forks
 from mem_opensearch.client import SearchClient, open_client
 from mem_opensearch.client.encoding import path_of
+from mem_opensearch.client.failures import from_shape
 from mem_opensearch.config import LOCAL, StoreConfig, check_collection_name
 from mem_opensearch.errors import BackendError, ConfigError, IndexStateError, PartialWriteError
 from mem_opensearch.index import (
@@ -188,6 +189,8 @@ class Collection:
         """Return the names of all collections on the server that this package made, sorted."""
         metas = self.client.request("GET", "/_mapping", params={"filter_path": f"*.mappings._meta.{META_KEY}.kind"})
         aliases = self.client.request("GET", "/_alias")
+        if not all(isinstance(each, dict) for each in (*metas.values(), *aliases.values())):
+            raise from_shape("they are no indices", action="GET /_alias")
         named = {alias for index in metas for alias in aliases.get(index, {}).get("aliases", {})}
         return sorted(alias for alias in named if not alias.startswith(LEASE_PREFIX))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch import queries
 from mem_opensearch.client.encoding import path_of
+from mem_opensearch.errors import BackendError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,4 +48,10 @@ def pages(
                 return
             after = hits[-1]["sort"]
     finally:
-        client.request("DELETE", view.close_path, body=view.close_body(pit), accept=(404,))
+        free(client, view.close_path, view.close_body(pit))
+
+
+def free(client: SearchClient, path: str, body: object) -> None:
+    """Free what a listing holds on the server. It ends there by itself, so a failure is none of the listing's."""
+    with suppress(BackendError):
+        client.request("DELETE", path, body=body, accept=(404,))

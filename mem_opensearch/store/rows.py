@@ -8,7 +8,7 @@ import tenacity
 
 from mem_opensearch import queries
 from mem_opensearch.client.encoding import encode_lines, path_of
-from mem_opensearch.client.failures import error_type, from_status
+from mem_opensearch.client.failures import error_type, from_shape, from_status
 from mem_opensearch.store import bulk, by_query, paging
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ RawHit = dict[str, Any]
 
 _NOT_FOUND = 404
 _CONFLICT = 409
+_NO_DOCUMENT = "document_missing_exception"
 _PAGE = 1000  # ids of one request
 _RETRIES = 5  # of an update that meets another one of the same row; the server repeats it by itself
 
@@ -122,7 +123,10 @@ class RowsById:
                 params={"_source_includes": "payload"},
                 body={"ids": list(ids[start : start + _PAGE])},
             )
-            for doc in answer["docs"]:
+            docs = answer["docs"]
+            if len(docs) != len(ids[start : start + _PAGE]):
+                raise from_shape(f"{len(docs)} rows where others were asked for", action=f"POST /{self._alias}/_mget")
+            for doc in docs:
                 if "error" in doc and error_type(doc) != "index_not_found_exception":
                     raise from_status(500, doc, action=f"reading '{doc['_id']}' in '{self._alias}'")
                 found.append(doc["_source"] if doc.get("found") else None)
@@ -155,7 +159,11 @@ class RowsById:
         answer = _until_alone(send)
         if answer.get("status") == _CONFLICT:
             raise from_status(_CONFLICT, answer, action=f"update of '{row_id}' in '{self._alias}'")
-        return None if answer.get("status") == _NOT_FOUND else str(answer["_index"])
+        if answer.get("status") != _NOT_FOUND:
+            return str(answer["_index"])
+        if error_type(answer) != _NO_DOCUMENT:
+            raise from_status(_NOT_FOUND, answer, action=f"updating '{row_id}' in '{self._alias}'")
+        return None
 
     def rewrite_words(self, texts: Mapping[str, str], *, words: WordField, refresh: str) -> None:
         """See `Rows.rewrite_words`."""
@@ -178,7 +186,9 @@ class RowsById:
         answer = self._client.request(
             "DELETE", path_of(self._alias, "_doc", row_id), params={"refresh": refresh}, accept=(_NOT_FOUND,)
         )
-        return answer.get("result") == "deleted"
+        if answer.get("status") == _NOT_FOUND and "error" in answer:
+            return False  # the collection itself is gone
+        return bool(answer["result"] == "deleted")
 
     def remove_where(self, filters: Sequence[Clause]) -> Iterator[list[str]]:
         """See `Rows.remove_where` and `by_query`."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.errors import IndexStateError
 from mem_opensearch.index import read_spec
+from mem_opensearch.store.paging import free
 from mem_opensearch.transfer.lines import open_to_write
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 KEEP_ALIVE = "5m"  # between two pages, not for the whole export
 PAGE_NUMBERS, PAGE_MOST = 250_000, 1000
 """Numbers of all vectors of a page, and rows of a page: some megabytes of JSON, whatever the dimension."""
-_NOT_FOUND = 404
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +117,4 @@ def _pages(client: SearchClient, name: str, dims: int) -> Iterator[list[dict[str
                 return
             body["search_after"] = hits[-1]["sort"]
     finally:
-        client.request("DELETE", view.close_path, body=view.close_body(pit), accept=(_NOT_FOUND,))
+        free(client, view.close_path, view.close_body(pit))

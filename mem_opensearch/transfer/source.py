@@ -14,6 +14,7 @@ from mem_opensearch.errors import IndexStateError, InvalidInputError
 from mem_opensearch.filters import as_instant
 from mem_opensearch.index import META_KEY
 from mem_opensearch.store import documents
+from mem_opensearch.store.paging import free
 from mem_opensearch.store.vectors import check_vector
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _scroll(client: SearchClient, source: SourceIndex) -> Iterator[SourceRow]:
             answer = client.request("POST", "/_search/scroll", body={"scroll": KEEP_ALIVE, "scroll_id": scroll})
             scroll = answer["_scroll_id"]
     finally:
-        client.request("DELETE", "/_search/scroll", body={"scroll_id": [scroll]}, accept=(_NOT_FOUND,))
+        free(client, "/_search/scroll", {"scroll_id": [scroll]})
 
 
 def _row_of(hit: Mapping[str, Any]) -> SourceRow:
