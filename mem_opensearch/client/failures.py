@@ -32,7 +32,7 @@ _AWS_REFUSAL = re.compile(
 _PASSING_STATUS = frozenset({429, 502, 503, 504})
 _SERVER_FAILURE = 500
 _TOO_LARGE = 413
-_READS = frozenset({"_search", "_msearch", "_mget", "_count", "_refresh"})
+_READS = frozenset({"_search", "_msearch", "_mget", "_count", "_refresh", "point_in_time"})
 _REASON_LIMIT = 400  # characters; a mapping failure may quote the document after that
 _MISSING_INDEX = "index_not_found_exception"
 BLOCK_SECONDS = 120.0
@@ -93,16 +93,20 @@ def incomplete(path: str, answer: Mapping[str, Any]) -> str:
         path: where the request went.
         answer: the decoded answer.
     """
-    if path.rpartition("/")[2] not in _READS:
+    last = path.rpartition("/")[2]
+    if last not in _READS:
         return ""
+    is_refresh = last == "_refresh"
     for part in answer.get("responses") or answer.get("docs") or (answer,):
         if "error" in part and is_passing(part.get("status", _SERVER_FAILURE), part):  # a row's error has no status
             return reason_of(part)
         shards = part.get("_shards", {})
-        if shards.get("failed"):
+        # A shard that is nowhere is neither successful nor failed; a refresh counts copies, and those may be nowhere.
+        lacking = shards.get("failed", 0) if is_refresh else shards.get("total", 0) - shards.get("successful", 0)
+        if lacking:
             named = [each["reason"] for each in shards.get("failures", ()) if each.get("reason")]
             why = reason_of({"error": named[0]}) if named else "none is there at the moment"
-            return f"{shards['failed']} of {shards['total']} shards failed: {why}"
+            return f"{lacking} of {shards['total']} shards failed: {why}"
     return ""
 
 
