@@ -26,8 +26,7 @@ def _no_options_from_outside(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch):
-    monkeypatch.setattr("mem_opensearch.client.base.BACKOFF_SECONDS", 0.001)
-    monkeypatch.setattr("mem_opensearch.store.bulk.BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr("mem_opensearch.client.patience.BACKOFF_SECONDS", 0.001)
 
 
 @pytest.fixture(scope="session")

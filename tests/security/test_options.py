@@ -83,6 +83,13 @@ def test_max_tries(tries, open_gateway, store_at):
     assert len(gateway.requests) == tries
 
 
+def test_max_retry_seconds(open_gateway, store_at):
+    gateway = open_gateway(check=lambda _: as_json({}, 503))
+    with pytest.raises(BackendUnavailable):
+        store_at(gateway.url, max_tries=5, max_retry_seconds=0).search("a", VECTOR)
+    assert len(gateway.requests) == 1
+
+
 @pytest.mark.parametrize("connection_class", CONNECTIONS)
 @pytest.mark.parametrize("size", [1, 3])
 def test_pool_maxsize(size, connection_class, open_gateway, store_at):
@@ -279,6 +286,7 @@ EFFECTS = {
     "allow_insecure": test_allow_insecure,
     "timeout": test_timeout,
     "max_tries": test_max_tries,
+    "max_retry_seconds": test_max_retry_seconds,
     "pool_maxsize": test_pool_maxsize,
     "http_compress": test_http_compress,
     "connection_class": test_connection_class,
