@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from mem_opensearch import forks
 from mem_opensearch.client import tls
 from mem_opensearch.client.auth import secrets_of
 from mem_opensearch.client.base import SearchClient
 from mem_opensearch.client.connections import connection_options
 from mem_opensearch.client.echo import LEFT_OUT
+from mem_opensearch.client.elasticsearch import is_official_client, open_elasticsearch
+from mem_opensearch.client.per_process import PerProcess
 from mem_opensearch.client.transport import Answer, NoAnswer
 from mem_opensearch.errors import ConfigError, MemOpenSearchError
 
@@ -45,36 +46,14 @@ class OpenSearchTransport:
         has_certificate: bool | None = None,
         secrets: Sequence[str] = (),
     ) -> None:
-        self._raw: opensearchpy.OpenSearch | None = raw
-        self._make = make
+        self._client = PerProcess(raw, make)
         self._has_certificate = has_certificate
         self._secrets = secrets
-        self._lock = forks.Lock()
-        forks.watch(self)
-
-    def after_fork(self) -> None:
-        """Leave the sockets to the parent."""
-        self._raw = None
 
     @property
     def raw(self) -> opensearchpy.OpenSearch:
-        """The client of this process.
-
-        Raises:
-            ConfigError: the caller made it in another process.
-        """
-        raw = self._raw
-        if raw is not None:
-            return raw
-        if self._make is None:
-            raise ConfigError(
-                "the given 'client' was made before this process was forked, and its sockets are the parent's: make "
-                "client and store in the child, or give 'url' instead of 'client'"
-            )
-        with self._lock:
-            if self._raw is None:
-                self._raw = self._make()
-            return self._raw
+        """The client of this process, see `PerProcess.get`."""
+        return self._client.get()
 
     @property
     def hosts(self) -> list[str]:
@@ -120,8 +99,8 @@ class OpenSearchTransport:
 
     def close(self) -> None:
         """Close the connections of this process."""
-        if self._raw is not None:
-            self._raw.close()
+        if self._client.current is not None:
+            self._client.current.close()
 
 
 def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
@@ -136,6 +115,8 @@ def open_client(config: StoreConfig, urls: Sequence[str]) -> SearchClient:
     """
     import opensearchpy
 
+    if config.engine == "elasticsearch" or is_official_client(config.client):
+        return open_elasticsearch(config, urls)
     if config.client is not None:
         if not hasattr(config.client, "transport"):
             raise ConfigError(f"'client' is a {type(config.client).__name__}; give an opensearchpy.OpenSearch")

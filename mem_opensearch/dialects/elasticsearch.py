@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CANDIDATES_FACTOR, CANDIDATES_LEAST, CANDIDATES_MOST = 2, 100, 10_000
 """Nearest vectors that each shard looks at, for the k of the whole; 10,000 is the server's own limit."""
 
-_COSINE = "(1.0 + cosineSimilarity(params.vector, params.field)) / 2.0"
+_COSINE = f"(1.0 + cosineSimilarity(params.vector, '{VECTOR_FIELD}')) / 2.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +65,5 @@ class ElasticsearchDialect(Dialect):
 
     def exact_cosine(self, vector: Any, *, among: Clause | None = None, name: str | None = None) -> Clause:  # noqa: ANN401 - as in the base
         """Return a `script_score` that scores as the kNN does."""
-        script = {"source": _COSINE, "params": {"field": VECTOR_FIELD, "vector": vector}}
+        script = {"source": _COSINE, "params": {"vector": vector}}
         return {"script_score": {"query": among or {"match_all": {}}, "script": script} | named(name)}

@@ -74,6 +74,7 @@ def claim_next(client: SearchClient, wanted: WantedIndex) -> Claim:
         ConfigError: the server can't hold what is wanted.
     """
     spec = _spec_of_next(client, wanted)
+    copying.refuse_where_unsearchable(client, spec.collection)
     generations = list_generations(client, wanted.collection)
     digest = _digest(spec, client.dialect)
     found = _resume(client, generations, spec, digest)

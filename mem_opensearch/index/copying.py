@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.encoding import encode_lines, path_of
+from mem_opensearch.client.failures import reason_of
 from mem_opensearch.errors import BackendError, IndexStateError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ STEP_TIMEOUT = 600.0  # seconds that one step may take on the server
 STEP_FIRST, STEP_LEAST, STEP_MOST = 2_000, 200, 200_000  # sequence numbers
 STEP_SECONDS = (1.0, 5.0)  # a step faster than the first is doubled, slower than the second halved
 CLIENT_PAGE = 500  # rows, each with its vector
+_BAD_REQUEST = 400
 _REINDEX = "indices:data/write/reindex"
 
 
@@ -75,6 +77,26 @@ def read_checkpoint(client: SearchClient, index: str) -> Checkpoint:
         raise IndexStateError(f"no primary shard of '{index}' is started; see: GET /_cluster/allocation/explain")
     done = [int(number["global_checkpoint"]) for number in numbers]
     return Checkpoint(low=min(done), high=max(done), last=max(int(number["max_seq_no"]) for number in numbers))
+
+
+def refuse_where_unsearchable(client: SearchClient, name: str) -> None:
+    """Refuse a server that can't search by `_seq_no`, as some that only speak this language can't.
+
+    Args:
+        client: the server.
+        name: an index or an alias.
+
+    Raises:
+        IndexStateError: says what to do instead of a roll.
+    """
+    asked = {"size": 1, "query": {"range": {"_seq_no": {"gte": 0}}}, "sort": [{"_seq_no": "asc"}], "_source": False}
+    answer = client.request("POST", path_of(name, "_search"), body=asked, accept=(_BAD_REQUEST,))
+    if answer.get("status") == _BAD_REQUEST:
+        raise IndexStateError(
+            f"'{name}' can't be rolled: its server can't search by _seq_no, by which a roll copies "
+            f"({reason_of(answer)}). Nothing was changed; "
+            "instead, export the collection (mem-opensearch export), make a new one and import it"
+        )
 
 
 def refresh(client: SearchClient, index: str) -> None:

@@ -235,7 +235,7 @@ def test_bulk_limits(options, requests, opensearch_url, open_gateway, store_at):
 
 
 def test_engine(opensearch_url, open_gateway, store_at):
-    with pytest.raises(ConfigError, match="engine is 'elasticsearch', but the server is opensearch"):
+    with pytest.raises(ConfigError, match="engine is 'elasticsearch', but what answers at .* does not say"):
         store_at(opensearch_url, engine="elasticsearch").create_col()
     store_at(opensearch_url, engine="opensearch").create_col()
 
