@@ -72,8 +72,8 @@ class StoreConfig(BaseSettings):
         None, description="Path of a PEM file, or folder, of the authorities to trust instead of the usual ones."
     )
 
-    engine: Literal["auto", "opensearch", "elasticsearch"] = Field(
-        "auto", description="Kind of the server; auto asks it once."
+    engine: Literal["auto", "opensearch", "elasticsearch", "aoss"] = Field(
+        "auto", description="Kind of the server; auto asks it once. aoss is Amazon OpenSearch Serverless."
     )
 
     # -- who

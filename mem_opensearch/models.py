@@ -18,7 +18,7 @@ Profile = Literal["ik", "smartcn", "jieba", "bigram"]
 nothing (`bigram`: pairs of characters)."""
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 
-Engine = Literal["opensearch", "elasticsearch"]
+Engine = Literal["opensearch", "elasticsearch", "aoss"]
 """Kinds of servers; see `dialects`."""
 
 Version = tuple[int, int, int]

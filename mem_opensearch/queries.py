@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from mem_opensearch.models import Clause
     from mem_opensearch.profiles import WordField
 
-PAYLOAD_ONLY = ["payload"]
-"""What a read returns of the source: never the vector, which is most of a document's bytes."""
+SHOWN = ["payload", "id", "written_at"]
+"""What a read returns of the source: never the vector, which is most of a document's bytes. The last two are for
+servers that take no ids."""
 
 FIELD_BOOSTS: Mapping[str, float] = {
     "text": 0.25,
@@ -87,7 +88,7 @@ def vector_search(
     dialect: Dialect,
 ) -> dict[str, Any]:
     """Return the body of a search by meaning: the best `k` rows, ordered by cosine, see `Dialect.knn`."""
-    return {"size": k, "query": dialect.knn(vector, k=max(k, MIN_POOL), filters=filters), "_source": PAYLOAD_ONLY}
+    return {"size": k, "query": dialect.knn(vector, k=max(k, MIN_POOL), filters=filters), "_source": SHOWN}
 
 
 def keyword_clauses(query: str, *, words: WordField, boosts: Mapping[str, float] = FIELD_BOOSTS) -> list[Clause]:
@@ -136,7 +137,7 @@ def keyword_search(
                 "filter": list(filters),
             }
         },
-        "_source": PAYLOAD_ONLY,
+        "_source": SHOWN,
     }
 
 
@@ -157,7 +158,7 @@ def listing(*, size: int, filters: Sequence[Clause], after: Sequence[Any] | None
         "size": size,
         "query": matching(filters),
         "sort": [{"created_at": {"order": "desc", "missing": "_last"}}, {"id": "asc"}],
-        "_source": PAYLOAD_ONLY,
+        "_source": SHOWN,
         "track_total_hits": False,
     }
     if after is not None:

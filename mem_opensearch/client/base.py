@@ -117,6 +117,7 @@ class SearchClient:
         params: Mapping[str, Any] | None = None,
         body: object = None,
         accept: Sequence[int] = (),
+        any_body: bool = False,
         timeout: float | None = None,
         patience: Patience | None = None,
     ) -> dict[str, Any]:
@@ -132,6 +133,7 @@ class SearchClient:
             params: URL parameters.
             body: JSON value, or bytes that are sent as they are.
             accept: error statuses that the caller treats as an answer; their body is returned with ``"status"`` in it.
+            any_body: accept those also from what is no search server, such as a proxy; else only with a JSON object.
             timeout: seconds for each try, instead of the configured ones.
             patience: tries and time that are left of a call of several requests; those of one request if not given.
 
@@ -158,6 +160,7 @@ class SearchClient:
                     params=params or {},
                     data=data,
                     accept=accept,
+                    any_body=any_body,
                     timeout=patience.timeout(timeout or self._timeout),
                     tries=tries,
                 )
@@ -177,6 +180,7 @@ class SearchClient:
         params: Mapping[str, Any],
         data: bytes | None,
         accept: Sequence[int],
+        any_body: bool,
         timeout: float,
         tries: list[str],
     ) -> dict[str, Any]:
@@ -195,7 +199,7 @@ class SearchClient:
         if method == "HEAD" and answer.status in {200, 404}:
             return {"exists": answer.status != 404}  # noqa: PLR2004
         if answer.status >= _ERROR_STATUS:
-            return self._refused(answer, data, action=action, accept=accept, tries=tries)
+            return self._refused(answer, data, action=action, accept=accept, any_body=any_body, tries=tries)
         try:
             decoded = orjson.loads(answer.body)
         except ValueError as error:
@@ -212,14 +216,22 @@ class SearchClient:
         return Decoded(decoded, action=action)
 
     def _refused(
-        self, answer: Answer, sent: bytes | None, *, action: str, accept: Sequence[int], tries: list[str]
+        self,
+        answer: Answer,
+        sent: bytes | None,
+        *,
+        action: str,
+        accept: Sequence[int],
+        any_body: bool,
+        tries: list[str],
     ) -> dict[str, Any]:
         """Return an error answer that the caller accepts, or raise what it means."""
         info = cleaned(failures.decode(answer.body), sent)
         tries.append(str(answer.status))
         if answer.status in accept:
-            if isinstance(info, dict):
-                return Decoded({**info, "status": answer.status}, action=action)
+            if isinstance(info, dict) or any_body:
+                content = info if isinstance(info, dict) else {"error": info}
+                return Decoded({**content, "status": answer.status}, action=action)
             failure = failures.from_body(ValueError(), action=action)  # a proxy's 404 says nothing of what is stored
             if failures.is_cut_off(answer.headers, answer.body):
                 raise _Retry(failure)

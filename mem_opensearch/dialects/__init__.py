@@ -1,5 +1,6 @@
 """What differs between the servers that speak this query language: mappings, clauses, scores and abilities."""
 
+from mem_opensearch.dialects.aoss import ServerlessDialect
 from mem_opensearch.dialects.base import Dialect, PointInTime
 from mem_opensearch.dialects.choice import SUPPORTED, choose_dialect, version_of
 from mem_opensearch.dialects.elasticsearch import ElasticsearchDialect
@@ -11,6 +12,7 @@ __all__ = [
     "ElasticsearchDialect",
     "OpenSearchDialect",
     "PointInTime",
+    "ServerlessDialect",
     "choose_dialect",
     "version_of",
 ]

@@ -59,6 +59,8 @@ class Dialect(ABC):
         has_point_in_time: whether `point_in_time` works.
         has_update_by_query: whether rows can be updated by a query.
         has_delete_by_query: whether rows can be deleted by a query.
+        has_cluster: whether it tells of nodes, health and statistics, and takes settings and URL parameters that have
+            to do with a cluster: shards, replicas, ``require_alias``, ``filter_path``. Without, it copies no index.
         has_named_scores: whether ``include_named_queries_score=true`` tells the score of each named clause of a hit.
     """
 
@@ -76,12 +78,17 @@ class Dialect(ABC):
     has_point_in_time: ClassVar[bool] = True
     has_update_by_query: ClassVar[bool] = True
     has_delete_by_query: ClassVar[bool] = True
+    has_cluster: ClassVar[bool] = True
     has_named_scores: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def has_legacy_bm25(self) -> bool:
         """Whether BM25 is multiplied by k1 + 1, see `queries.boosts_for`."""
+
+    def only(self, *paths: str) -> dict[str, str]:
+        """Return the URL parameters by which an answer holds nothing but `paths`, where the server can leave out."""
+        return {"filter_path": ",".join(paths)} if self.has_cluster else {}
 
     @abstractmethod
     def index_settings(self) -> dict[str, Any]:

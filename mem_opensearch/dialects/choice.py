@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch.dialects.aoss import ServerlessDialect
 from mem_opensearch.dialects.elasticsearch import ElasticsearchDialect
 from mem_opensearch.dialects.opensearch import OpenSearchDialect
 from mem_opensearch.errors import ConfigError
@@ -15,11 +16,16 @@ if TYPE_CHECKING:
     from mem_opensearch.dialects.base import Dialect
     from mem_opensearch.models import Engine, Version
 
-_BY_NAME: Mapping[str, type[Dialect]] = {each.name: each for each in (OpenSearchDialect, ElasticsearchDialect)}
-_UNKNOWN_VERSION: Mapping[str, Version] = {"opensearch": (3, 0, 0), "elasticsearch": (9, 0, 0)}
+_BY_NAME: Mapping[str, type[Dialect]] = {
+    each.name: each for each in (OpenSearchDialect, ElasticsearchDialect, ServerlessDialect)
+}
+_UNKNOWN_VERSION: Mapping[str, Version] = {"opensearch": (3, 0, 0), "elasticsearch": (9, 0, 0), "aoss": (3, 0, 0)}
 """What a server is taken for that does not say its version."""
 
-SUPPORTED = " or ".join(f"{each.title} {each.oldest[0]}.{each.oldest[1]}" for each in _BY_NAME.values()) + " and later"
+SUPPORTED = (
+    " or ".join(f"{each.title} {each.oldest[0]}.{each.oldest[1]}" for each in (OpenSearchDialect, ElasticsearchDialect))
+    + f" and later, and with {ServerlessDialect.title}"
+)
 """The servers that this release works with, for sentences."""
 
 
@@ -42,6 +48,8 @@ def choose_dialect(about: Mapping[str, Any], *, engine: Engine | None = None) ->
         name = engine or "opensearch"
         return _BY_NAME[name](_UNKNOWN_VERSION[name])
     distribution, number = str(said.get("distribution", "elasticsearch")), str(said["number"])
+    if (engine, distribution) == ("aoss", "opensearch"):
+        return ServerlessDialect(version_of(number))  # which is OpenSearch, and may say so
     if distribution not in _BY_NAME:
         raise ConfigError(f"the server is {distribution} {number}; this release works with {SUPPORTED}")
     if engine is not None and engine != distribution:

@@ -121,7 +121,9 @@ def analyse_text(
 def _throw_away_index(client: SearchClient, spec: IndexSpec) -> Iterator[str]:
     """Make an index with the analysis and the fields of the templates, and remove it whatever happens."""
     template = render_templates(spec, client.dialect).component["template"]
-    settings = template["settings"] | {"number_of_shards": 1, "number_of_replicas": 0}
+    settings = template["settings"]
+    if client.dialect.has_cluster:
+        settings = settings | {"number_of_shards": 1, "number_of_replicas": 0}
     index = spec.collection
     try:
         client.request("PUT", path_of(index), body={"settings": settings, "mappings": template["mappings"]})

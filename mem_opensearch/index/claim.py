@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.encoding import encode, path_of
-from mem_opensearch.errors import IndexStateError
+from mem_opensearch.errors import ConfigError, IndexStateError
 from mem_opensearch.index import copying
 from mem_opensearch.index.bootstrap import choose_spec, put_templates, read_spec
 from mem_opensearch.index.dictionary import fit_to_dictionary
@@ -71,8 +71,13 @@ def claim_next(client: SearchClient, wanted: WantedIndex) -> Claim:
 
     Raises:
         IndexStateError: there is no such collection, another process rolls it, or the dimension differs.
-        ConfigError: the server can't hold what is wanted.
+        ConfigError: the server can't hold what is wanted, or copies no index.
     """
+    if not client.dialect.has_cluster:
+        raise ConfigError(
+            f"{client.dialect.title} copies no index, so a collection can't be rolled there; export it, make a new "
+            "collection with what is wanted, and import into that: mem-opensearch export, then import"
+        )
     spec = _spec_of_next(client, wanted)
     copying.refuse_where_unsearchable(client, spec.collection)
     generations = list_generations(client, wanted.collection)

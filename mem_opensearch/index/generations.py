@@ -107,7 +107,7 @@ def list_generations(client: SearchClient, collection: str) -> Generations:
     answer = client.request(
         "GET",
         path_of(index_pattern(collection)),
-        params={"filter_path": _NEEDED},
+        params=client.dialect.only(_NEEDED),
     )
     found = []
     for name, about in answer.items():
@@ -120,9 +120,9 @@ def list_generations(client: SearchClient, collection: str) -> Generations:
             Generation(
                 name=name,
                 number=number,
-                uuid=settings["uuid"],
+                uuid=settings.get("uuid", name),
                 live=collection in aliases,
-                shards=int(settings["number_of_shards"]),
+                shards=int(settings.get("number_of_shards", 1)),
                 write_blocked=settings.get("blocks", {}).get("write") == "true",
                 aliases=aliases,
                 meta=about.get("mappings", {}).get("_meta", {}).get(META_KEY, {}),

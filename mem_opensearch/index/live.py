@@ -79,6 +79,8 @@ def _roll_differences(generations: Generations) -> list[str]:
 def _replica_differences(
     client: SearchClient, index: str, settings: Mapping[str, Any], replicas: int | None
 ) -> list[str]:
+    if not client.dialect.has_cluster:
+        return []
     live = int(settings.get("number_of_replicas", 0))
     nodes = int(client.request("GET", path_of("_cluster", "health"))["number_of_data_nodes"])
     wanted = min(1, nodes - 1) if replicas is None else replicas

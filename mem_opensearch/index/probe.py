@@ -29,7 +29,7 @@ def probe_server(client: SearchClient) -> ServerFacts:
     """
     dialect = client.dialect
     _refuse_unsupported(dialect)
-    nodes = client.request("GET", "/_nodes/plugins").get("nodes", {})
+    nodes = client.request("GET", "/_nodes/plugins").get("nodes", {}) if dialect.has_cluster else {}
     return ServerFacts(
         distribution=dialect.name,
         version=dialect.version,
@@ -53,8 +53,8 @@ def _refuse_unsupported(dialect: Dialect) -> None:
 
 def _usable_engines(dialect: Dialect, nodes: Mapping[str, Mapping[str, Any]]) -> frozenset[KnnEngine]:
     if dialect.name != "opensearch" or not nodes:
-        # A managed service may hide its nodes; lucene needs nothing that a k-NN plugin could lack.
-        return frozenset({"lucene"})
+        # A managed service may hide its nodes; lucene, where there is one, needs nothing that a k-NN plugin could lack.
+        return frozenset(dialect.knn_engines[:1])
     engines = knn_engines(nodes)
     if not engines:
         raise IndexStateError(

@@ -57,7 +57,9 @@ def render_templates(spec: IndexSpec, dialect: Dialect) -> Templates:
     properties = component["template"]["mappings"]["properties"]
     properties.update(words.mapping(properties[TEXT_FIELD]))
     index = _fill(_load(index_file), values)
-    index["template"]["settings"] = dialect.index_settings() | index["template"]["settings"]
+    index["template"]["settings"] = dialect.index_settings() | (
+        index["template"]["settings"] if dialect.has_cluster else {}  # they are shards and replicas
+    )
     return Templates(component_id, component, index)
 
 

@@ -20,12 +20,13 @@ from mem_opensearch.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mem_opensearch.client import SearchClient
     from mem_opensearch.client.patience import Patience
 
 _ERROR_STATUS = 300
+_NOT_FOUND = 404
 _NOT_SENT = "not sent, since the server took nothing more of the rows before it"
 
 
@@ -61,8 +62,10 @@ def write_bulk(
     alias: str,
     groups: Iterable[Sequence[Line]],
     *,
-    refresh: str,
+    refresh: str = "false",
+    params: Mapping[str, str] | None = None,
     landed: set[str] | None = None,
+    note: Callable[[Line, Mapping[str, Any]], None] | None = None,
 ) -> list[str]:
     """Write all groups; return the stored ids in the order given.
 
@@ -76,20 +79,25 @@ def write_bulk(
         alias: the collection.
         groups: lines, as `chunks` makes them.
         refresh: when the rows are seen by searches.
+        params: URL parameters of the requests, instead of `refresh` and of those that a full cluster takes.
         landed: takes the names of the indices behind the alias that rows went to.
+        note: told each line that was carried out, with what the server says of it.
 
     Raises:
         PartialWriteError: names the stored ids, and the failed ones with the reason.
         IndexStateError: nothing was stored, since the index is missing, closed, blocked or on a full disk.
         BackendError: nothing was stored, and one reason holds for everything.
     """
-    report = _Report(landed=landed if landed is not None else set())
+    report = _Report(landed=landed if landed is not None else set(), note=note)
+    if params is None:
+        # A missing alias is an error; otherwise the server would make an index of that name with a guessed mapping.
+        params = {"refresh": refresh, "require_alias": "true"}
     for group in groups:
         if report.given_up:
             report.failed.update({line.id: _NOT_SENT for line in group})
             continue
         try:
-            _write_group(client, alias, group, refresh=refresh, report=report)
+            _write_group(client, alias, group, params=params, report=report)
         except (BackendError, IndexStateError) as error:
             report.whole = report.whole or error
             report.given_up = isinstance(error, BackendUnavailable | Throttled | IndexStateError)
@@ -114,6 +122,7 @@ class _Report:
 
     Attributes:
         landed: names of the indices that rows went to.
+        note: told each line that was carried out.
         stored: ids, in the order given.
         failed: id -> reason.
         whole: what the first group that failed as a whole failed of.
@@ -121,20 +130,23 @@ class _Report:
     """
 
     landed: set[str]
+    note: Callable[[Line, Mapping[str, Any]], None] | None = None
     stored: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     whole: MemOpenSearchError | None = None
     given_up: bool = False
 
 
-def _write_group(client: SearchClient, alias: str, group: Sequence[Line], *, refresh: str, report: _Report) -> None:
+def _write_group(
+    client: SearchClient, alias: str, group: Sequence[Line], *, params: Mapping[str, str], report: _Report
+) -> None:
     patience = client.patience()
     failed: dict[int, str] = {}  # position -> reason
     refusals: list[MemOpenSearchError] = []
     pending = list(range(len(group)))
     while pending:
         try:
-            results = _send(client, alias, [group[position] for position in pending], refresh, patience)
+            results = _send(client, alias, [group[position] for position in pending], params, patience)
         except (BackendError, IndexStateError) as error:
             if not failed:
                 raise
@@ -142,10 +154,12 @@ def _write_group(client: SearchClient, alias: str, group: Sequence[Line], *, ref
             report.given_up = True
             break
         again, is_blocked = [], False
-        for position, result in zip(pending, results, strict=True):
+        for position, (result, is_done) in zip(pending, results, strict=True):
             report.landed.add(result.get("_index", ""))
             failed.pop(position, None)
-            if result["status"] < _ERROR_STATUS:
+            if is_done:
+                if report.note is not None:
+                    report.note(group[position], result)
                 continue
             failed[position] = _reason(result)
             item_blocked = is_write_block(result)
@@ -167,30 +181,24 @@ def _write_group(client: SearchClient, alias: str, group: Sequence[Line], *, ref
 
 
 def _send(
-    client: SearchClient, alias: str, lines: Sequence[Line], refresh: str, patience: Patience
-) -> list[dict[str, Any]]:
-    """Send lines in one request; return what the server says of each."""
+    client: SearchClient, alias: str, lines: Sequence[Line], params: Mapping[str, str], patience: Patience
+) -> list[tuple[dict[str, Any], bool]]:
+    """Send lines in one request; return what `_result_of` says of each."""
     path = path_of(alias, "_bulk")
-    answer = client.request(
-        "POST",
-        path,
-        # A missing alias is an error; otherwise the server would make an index of that name with a guessed mapping.
-        params={"refresh": refresh, "require_alias": "true"},
-        body=b"".join(line.data for line in lines),
-        patience=patience,
-    )
+    body = b"".join(line.data for line in lines)
+    answer = client.request("POST", path, params=params, body=body, patience=patience)
     items = answer["items"]
     if not isinstance(items, list) or len(items) != len(lines):
         raise from_shape(f"what became of {len(lines)} rows is missing", action=f"POST {path}")
     return [_result_of(item, line) for item, line in zip(items, lines, strict=True)]
 
 
-def _result_of(item: Mapping[str, Any], line: Line) -> dict[str, Any]:
-    """Return what the server says of one row, without what it repeats of the row."""
-    result: dict[str, Any] = next(iter(item.values()))
-    if result["status"] < _ERROR_STATUS:
-        return result
-    return {**result, "error": cleaned(result.get("error"), line.data)}
+def _result_of(item: Mapping[str, Any], line: Line) -> tuple[dict[str, Any], bool]:
+    """Return what the server says of a line, without what it repeats of it, and whether the line is carried out."""
+    verb, result = next(iter(item.items()))
+    if result["status"] < _ERROR_STATUS or (verb == "delete" and result["status"] == _NOT_FOUND):
+        return result, True
+    return {**result, "error": cleaned(result.get("error"), line.data)}, False
 
 
 def _reason(result: Mapping[str, Any]) -> str:

@@ -25,7 +25,9 @@ from mem_opensearch.index.dictionary import dictionary_difference, refuse_other_
 from mem_opensearch.index.lease import LEASE_PREFIX
 from mem_opensearch.profiles import WordField, word_field
 from mem_opensearch.queries import boosts_for
+from mem_opensearch.store.recent import recent_of
 from mem_opensearch.store.rows import Rows, RowsById
+from mem_opensearch.store.rows_by_field import RowsByField
 from mem_opensearch.store.vectors import Vector, check_vector
 from mem_opensearch.store.visibility import Visibility
 
@@ -65,7 +67,8 @@ class Collection:
         server = (
             id(self.config.client) if self.config.client is not None else (*self.config.urls, self.config.url == LOCAL)
         )
-        self._visibility = Visibility(self.config.refresh, key=(server, self.collection_name))
+        self._key = (server, self.collection_name)
+        self._visibility = Visibility(self.config.refresh, key=self._key)
 
     # -- the connection
 
@@ -86,11 +89,12 @@ class Collection:
         """How single rows are reached on this server."""
         with self._lock:
             if self._reached is None:
-                self._reached = RowsById(
-                    self.client,
-                    self.collection_name,
-                    max_bytes=self.config.bulk_max_bytes,
-                    max_items=self.config.bulk_max_items,
+                client, name = self.client, self.collection_name
+                limits = {"max_bytes": self.config.bulk_max_bytes, "max_items": self.config.bulk_max_items}
+                self._reached = (
+                    RowsById(client, name, **limits)
+                    if client.dialect.takes_ids
+                    else RowsByField(client, name, recent=recent_of(self._key), **limits)
                 )
             return self._reached
 
@@ -187,11 +191,14 @@ class Collection:
 
     def list_cols(self) -> list[str]:
         """Return the names of all collections on the server that this package made, sorted."""
-        metas = self.client.request("GET", "/_mapping", params={"filter_path": f"*.mappings._meta.{META_KEY}.kind"})
+        metas = self.client.request(
+            "GET", "/_mapping", params=self.client.dialect.only(f"*.mappings._meta.{META_KEY}.kind")
+        )
         aliases = self.client.request("GET", "/_alias")
         if not all(isinstance(each, dict) for each in (*metas.values(), *aliases.values())):
             raise from_shape("they are no indices", action="GET /_alias")
-        named = {alias for index in metas for alias in aliases.get(index, {}).get("aliases", {})}
+        ours = [name for name, each in metas.items() if META_KEY in each.get("mappings", {}).get("_meta", {})]
+        named = {alias for index in ours for alias in aliases.get(index, {}).get("aliases", {})}
         return sorted(alias for alias in named if not alias.startswith(LEASE_PREFIX))
 
     def col_info(self, name: str | None = None) -> dict[str, Any]:
@@ -199,7 +206,7 @@ class Collection:
 
         Returns:
             ``name, exists, kind, dims, analyzer, engine, count, size_bytes``; all but the first two are None when the
-            collection does not exist.
+            collection does not exist, and the size where the server does not tell it.
 
         Raises:
             ConfigError: no collection can have that name.
@@ -215,7 +222,6 @@ class Collection:
         if name == self.collection_name:
             self._visibility.show(self._rows.refresh)
         count = self.client.request("GET", path_of(name, "_count"))["count"]
-        stats = self.client.request("GET", path_of(name, "_stats", "store"))
         return {
             "name": name,
             "exists": True,
@@ -224,8 +230,14 @@ class Collection:
             "analyzer": spec.profile,
             "engine": spec.engine,
             "count": count,
-            "size_bytes": stats["_all"]["primaries"]["store"]["size_in_bytes"],
+            "size_bytes": self._size_of(name),
         }
+
+    def _size_of(self, name: str) -> int | None:
+        if not self.client.dialect.has_cluster:
+            return None
+        stats = self.client.request("GET", path_of(name, "_stats", "store"))
+        return int(stats["_all"]["primaries"]["store"]["size_in_bytes"])
 
     def delete_col(self) -> None:
         """Delete the collection with everything in it, and its template; a missing one is no error."""
@@ -235,6 +247,7 @@ class Collection:
                 self.client.request("DELETE", path_of(generation.name), accept=(_NOT_FOUND,))
             template = template_name(self.collection_name)
             self.client.request("DELETE", path_of("_index_template", template), accept=(_NOT_FOUND,))
+            self._rows.forget()
             self._spec = None
 
     def reset(self) -> None:
@@ -253,8 +266,10 @@ class Collection:
         """Look at the index anew after a failure: it may have been deleted or replaced by another process."""
         try:
             yield
-        except (IndexStateError, PartialWriteError):
+        except (IndexStateError, PartialWriteError) as error:
             self._spec = None
+            if isinstance(error, IndexStateError):
+                self._rows.forget()
             raise
         except BackendError as error:
             if error.status == _BAD_REQUEST:  # such as a field that an index of another profile has and this one lacks

@@ -104,6 +104,7 @@ class ReadingStore(SearchingStore):
         clauses = compile_filter(filters)
         if not self._is_there():
             return [[] for _ in vectors_list]
+        clauses += self._rows.hidden()
         dialect = self.client.dialect
         searches = [bodies.vector_search(vector, k=top_k, filters=clauses, dialect=dialect) for vector in checked]
         return [
@@ -130,6 +131,7 @@ class ReadingStore(SearchingStore):
         _check_query(query)
         if not query.strip() or (spec := self._found()) is None:
             return []
+        clauses += self._rows.hidden()
         boosts = self._field_boosts()
         hits = self._search_words(
             spec, lambda words: bodies.keyword_search(query, size=top_k, filters=clauses, words=words, boosts=boosts)
@@ -150,6 +152,7 @@ class ReadingStore(SearchingStore):
         if top_k is not None:
             _check_top_k(top_k, most=None)
         if top_k is not None and top_k <= _MAX_K:
+            clauses += self._rows.hidden() if self._is_there() else []
             (hits,) = self._search_all([bodies.listing(size=top_k, filters=clauses)])
         elif self._is_there():
             with self._watching():

@@ -72,10 +72,19 @@ class Rows(Protocol):
         """Yield every row that passes `filters`, newest first, undisturbed by writes that come meanwhile."""
 
     def refresh(self) -> None:
-        """Return when searches see every write that is done."""
+        """Return when searches see every write that is done by this process."""
+
+    def hidden(self) -> list[Clause]:
+        """Return the clauses, for every search, that leave out what is replaced or deleted and still there."""
+
+    def current(self, answers: Sequence[list[RawHit]]) -> list[list[RawHit]]:
+        """Return the hits of searches without those that another document of the same row has replaced."""
 
     def with_ids(self, hits: Iterable[RawHit]) -> list[tuple[str, RawHit]]:
         """Return (memory id, hit) for the hits of a search, each row once, in their order."""
+
+    def forget(self) -> None:
+        """Forget what is remembered of the collection: it is gone."""
 
 
 # Only if the row is still the one that was written: somebody else may have replaced it, with words of its own.
@@ -209,6 +218,17 @@ class RowsById:
         """See `Rows.refresh`."""
         self._client.request("POST", path_of(self._alias, "_refresh"))
 
+    def hidden(self) -> list[Clause]:
+        """See `Rows.hidden`: nothing; a row is one document."""
+        return []
+
+    def current(self, answers: Sequence[list[RawHit]]) -> list[list[RawHit]]:
+        """See `Rows.current`: all of them."""
+        return list(answers)
+
     def with_ids(self, hits: Iterable[RawHit]) -> list[tuple[str, RawHit]]:
         """See `Rows.with_ids`."""
         return [(hit["_id"], hit) for hit in hits]
+
+    def forget(self) -> None:
+        """See `Rows.forget`: nothing is remembered."""

@@ -31,7 +31,7 @@ class SearchingStore(Collection):
             self._visibility.show(self._rows.refresh)
             if len(searches) == 1:
                 answer = self.client.request("POST", path_of(self.collection_name, "_search"), body=searches[0])
-                return [answer["hits"]["hits"]]
+                return self._rows.current([answer["hits"]["hits"]])
             lines = [line for search in searches for line in ({}, search)]
             answers = self.client.request("POST", path_of(self.collection_name, "_msearch"), body=encode_lines(lines))[
                 "responses"
@@ -43,7 +43,7 @@ class SearchingStore(Collection):
                     cleaned(answer, encode(searches[position])),
                     action=f"search {position + 1} of {len(answers)} in '{self.collection_name}'",
                 )
-        return [answer["hits"]["hits"] for answer in answers]
+        return self._rows.current([answer["hits"]["hits"] for answer in answers])
 
     def _search_words(self, spec: IndexSpec, build: Callable[[WordField], Mapping[str, Any]]) -> list[RawHit]:
         """Search by words; once more if it turns out that the collection has moved to an index of other words."""

@@ -95,6 +95,11 @@ def migrate_index(
             "first; choose another, and give it to mem0 as collection_name"
         )
     store = OpenSearchVectorStore(collection_name=collection, **options)
+    if not store.client.dialect.takes_ids:
+        raise ConfigError(
+            f"{store.client.dialect.title} takes no ids, by which rows are moved; migrate to a full cluster, then "
+            "export from there and import here: mem-opensearch migrate, export, import"
+        )
     try:
         found = open_source(store.client, source)
         if found is None:
