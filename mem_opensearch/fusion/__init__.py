@@ -1,0 +1,1 @@
+"""Make one ranking of several signals: pure functions of plain values."""
