@@ -1,6 +1,23 @@
-"""What a text says about time, as plain values."""
+"""What a text says about time, as plain values: the windows it names, and which older memory it replaces."""
 
 from mem_opensearch.temporal.calendar import Anchor, Window
+from mem_opensearch.temporal.changes import asks_about_the_past
+from mem_opensearch.temporal.slots import SLOTS, Slot, slots_of
+from mem_opensearch.temporal.supersession import NEIGHBOURS, Evidence, Statement, Weights, find_superseded, newest_of
 from mem_opensearch.temporal.windows import find_windows
 
-__all__ = ["Anchor", "Window", "find_windows"]
+__all__ = [
+    "NEIGHBOURS",
+    "SLOTS",
+    "Anchor",
+    "Evidence",
+    "Slot",
+    "Statement",
+    "Weights",
+    "Window",
+    "asks_about_the_past",
+    "find_superseded",
+    "find_windows",
+    "newest_of",
+    "slots_of",
+]
