@@ -3,7 +3,15 @@
 from mem_opensearch.temporal.calendar import Anchor, Window
 from mem_opensearch.temporal.changes import asks_about_the_past
 from mem_opensearch.temporal.slots import SLOTS, Slot, slots_of
-from mem_opensearch.temporal.supersession import NEIGHBOURS, Evidence, Statement, Weights, find_superseded, newest_of
+from mem_opensearch.temporal.supersession import (
+    NEIGHBOURS,
+    Evidence,
+    Statement,
+    Weights,
+    find_superseded,
+    is_statement,
+    newest_of,
+)
 from mem_opensearch.temporal.windows import find_windows
 
 __all__ = [
@@ -18,6 +26,7 @@ __all__ = [
     "asks_about_the_past",
     "find_superseded",
     "find_windows",
+    "is_statement",
     "newest_of",
     "slots_of",
 ]

@@ -11,7 +11,7 @@ _CHANGE = re.compile(
     "不再|再也不|不用再|不必再|不能再"
     "|改(?:成|为|去|用|喝|吃|练|在|叫|到|做|由|坐|走|开|住|学|养|买|穿|了)|换(?:了|成|到|去|用|上|掉|工作|公司|号)|换[^，。,.]{0,6}了"
     "|搬(?:到|进|去|来|家|完|走|了|迁)|调(?:到|去|职|任|岗|药|薪|了|整)|转(?:到|成|为|去|学|职|行|正|岗|阴|阳|做|租|让)"
-    "|从(?:今天|今|此|现在)起?|往后|今后|辞(?:职|呈|了|掉)|离职|入职|跳槽|升(?:职|为|任|到|了)"
+    "|从(?:今天|今|此|现在)起?|往后|今后|以后(?:都|就|不|每|年年|常)|辞(?:职|呈|了|掉)|离职|入职|跳槽|升(?:职|为|任|到|了)"
     "|(?:刚|已经|正式)(?:毕业|退休)|(?:毕业|退休)了|分手|分开|离婚|结婚了|订婚|复合|在一起了|退(?:租|掉|学|出|伙|订)"
     "|卖(?:掉|给|了)|停(?:用|产|掉|药|业|办|刊)|注销|销户|取消|作废|到期|收尾|关(?:门|掉|闭)了|倒闭|批(?:准|下来)|恢复|康复"
     "|戒(?:了|掉|酒|烟|咖啡|糖)|断奶|出生|去世|过世|接手|接替|代替|取代|顶替|替换|置换|撤资|收回|提车|开始|终于|已经|学会了"
@@ -19,6 +19,11 @@ _CHANGE = re.compile(
     r"|\b(?:no longer|not?\b[^.]{0,30}\bany ?more|moved|switched|changed|swapped|quit|resigned|left|joined|broke up"
     r"|divorced|got married|sold|cancell?ed|replaced|instead|stopped|gave up|as of|from now on|promoted|retired"
     r"|graduated|started|used to|now)\b",
+    re.IGNORECASE,
+)
+_LONG_AGO = re.compile(
+    "后来|当时|那时|那会儿|那年|小时候|年轻时|从前|[读上]大学时|大学[时的毕]|曾"
+    r"|\b(?:back then|at the time|later on|in college|as a (?:child|kid)|once)\b",
     re.IGNORECASE,
 )
 _NEW_STATE = re.compile("了(?=[，。！；、,.!;\\s]|$)")
@@ -64,15 +69,20 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 
+SPEAKER = "speaker"
+"""What `subject_of` returns for the one who speaks."""
+_SPEAKER = re.compile(r"我|I\b|I'm\b|My\b")
+
 
 def change_cue(text: str) -> str | None:
-    """Return the word that announces a change; None where there is none.
+    """Return the word that announces a change; None where there is none, or where the text tells of long ago.
 
     >>> change_cue("東西都搬完了，新房子在金雞湖邊"), change_cue("I no longer eat meat"), change_cue("我住在杭州")
     ('搬完', 'no longer', None)
     """
-    found = _CHANGE.search(fold(text))
-    return found[0] if found else None
+    folded = fold(text)
+    found = _CHANGE.search(folded)
+    return found[0] if found and not _LONG_AGO.search(folded) else None
 
 
 def is_new_state(text: str) -> bool:
@@ -101,10 +111,12 @@ def asks_about_the_past(question: str) -> bool:
 
 
 def subject_of(text: str) -> str | None:
-    """Return the kind of relation that a statement begins with; None for the speaker, or for nobody in particular.
+    """Return whom a statement begins with: a kind of relation, "speaker", or None for nobody in particular.
 
     >>> subject_of("我太太在吉隆坡") == subject_of("妻子調職了"), subject_of("我住在台北"), subject_of("醫生讓我戒咖啡")
-    (True, None, None)
+    (True, 'speaker', None)
     """
-    found = _SUBJECT.match(fold(text))
-    return found.lastgroup if found else None
+    folded = fold(text)
+    if found := _SUBJECT.match(folded):
+        return found.lastgroup
+    return SPEAKER if _SPEAKER.match(folded) else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.temporal import changes
-from mem_opensearch.temporal.slots import slots_of
+from mem_opensearch.temporal.slots import LOOSE_SLOTS, slots_of
 from mem_opensearch.text import fold
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ NEIGHBOURS = 30
 MAX_LENGTH = 120
 """Characters of the longest statement; what is longer says many things, and none of them is replaced as a whole."""
 
-MAX_REPLACED = 2
-"""Most memories that one replaces: a change is often told in two older ones (a home and the way to work from it)."""
+MAX_REPLACED = 3
+"""Most memories that one replaces: what a change ends is often told in several (a home, the way to work from it)."""
 
 _FAMILIAR = 3  # a pair of characters in more of the neighbours than this names nothing
 _IDENTIFIER = re.compile(r"[\u4e00-\u9fffA-Za-z-]?[A-Za-z-]*\d[\dA-Za-z-]*")
@@ -132,7 +132,7 @@ def find_superseded(
         if statement.created_at.tzinfo is None:
             raise InvalidInputError(f"'created_at' of memory '{statement.id}' has no time zone; store times with one")
     cue = changes.change_cue(newer.text)
-    if not _is_statement(newer.text) or not (cue or changes.is_new_state(newer.text)):
+    if not is_statement(newer.text) or not (cue or changes.is_new_state(newer.text)):
         return ()
     known = Counter(pair for statement, _ in neighbours for pair in _names_in(statement.text))
     rare = {pair for pair in _names_in(newer.text) if known[pair] < _FAMILIAR}
@@ -148,29 +148,52 @@ def find_superseded(
 def _weigh(
     newer: Statement, old: Statement, similarity: float, *, rare: set[str], cue: str | None, weights: Weights
 ) -> Evidence | None:
-    if not _is_statement(old.text) or not _same_thing(newer.text, old.text):
+    if not is_statement(old.text) or not _same_thing(newer.text, old.text):
         return None
     slots = slots_of(newer.text) & slots_of(old.text)
     shared = rare & _names_in(old.text)
-    if not (slots or shared) or (cue is None and not (slots and shared)):
+    if not (slots - LOOSE_SLOTS or shared):
         return None
-    subject, old_subject = changes.subject_of(newer.text), changes.subject_of(old.text)
-    if subject != old_subject and ((subject and old_subject) or (subject and not shared)):
+    if not (slots and shared) and (cue is None or not _is_state(old.text)):
+        return None  # two changes are mostly two things: who changed the job does not undo the move
+    alike = _same_subject(newer.text, old.text, shared=bool(shared))
+    if alike is None:
         return None
-    same = 0 if subject == old_subject is None else 1 if subject == old_subject else -1
     score = (
         similarity
         + weights.slot * bool(slots)
         + weights.shared * min(2, len(shared))
         + weights.cue * (cue is not None)
-        + weights.subject * same
+        + weights.subject * alike
     )
     if score < weights.threshold:
         return None
     return Evidence(old.id, round(score, 4), similarity, tuple(sorted(slots)), tuple(sorted(shared)[:5]), cue)
 
 
-def _is_statement(text: str) -> bool:
+def _is_state(text: str) -> bool:
+    """Whether a statement says how things are ("now I drink tea") and not how they changed."""
+    cue = changes.change_cue(text)
+    return cue is None or cue.lower().startswith(("现在", "now"))
+
+
+def _same_subject(newer: str, old: str, *, shared: bool) -> int | None:
+    """Return 1 where both are about the same relation, 0 where nothing speaks against it, -1 where something does.
+
+    None where they are about different people: "my sister lives in Nanjing" still holds when I move.
+    """
+    new_subject, old_subject = changes.subject_of(newer), changes.subject_of(old)
+    if new_subject and old_subject and new_subject != old_subject:
+        return None
+    if new_subject == old_subject:
+        return 0 if new_subject in {None, changes.SPEAKER} else 1
+    if new_subject and new_subject != changes.SPEAKER:
+        return 0 if shared else None
+    return -1 if old_subject and old_subject != changes.SPEAKER else 0
+
+
+def is_statement(text: str) -> bool:
+    """Whether a text is short and of one line, so that it says one thing; talk and pages are not."""
     return len(text) <= MAX_LENGTH and "\n" not in text.strip()
 
 

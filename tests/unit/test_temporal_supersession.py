@@ -51,6 +51,10 @@ def test_a_change_replaces_what_it_changes(older, newer):
         ("我住在杭州", "用户：我搬到苏州了。\n助手：恭喜！", "talk, not a statement"),
         ("我住在杭州", "我搬到苏州了" + "，路上风景很好" * 20, "too long for one statement"),
         ("I live in Lisbon", "Berlin is a nice place to live", "announces nothing"),
+        ("我换了工作，去银行上班了", "我搬到公司附近的公寓了", "two changes are two things"),
+        ("食堂的早餐十块", "宽带改成每月五十块了", "many things have a price"),
+        ("我住在台北", "我大学时搬到台中，后来读了研究生", "tells of long ago"),
+        ("我住在杭州", "我太太的公司搬到苏州了", "another person"),
     ],
 )
 def test_what_replaces_nothing(older, newer, why):
@@ -63,7 +67,7 @@ def test_a_younger_memory_is_never_replaced():
     assert find_superseded(new, [(young, 0.9)]) == ()
 
 
-def test_at_most_two_and_the_surest_first():
+def test_at_most_three_and_the_surest_first():
     neighbours = [
         (Statement(f"m{i}", text, LONG_AGO), similarity)
         for i, (text, similarity) in enumerate(
@@ -71,7 +75,7 @@ def test_at_most_two_and_the_surest_first():
         )
     ]
     found = find_superseded(Statement("new", "我搬到苏州了", LONG_AGO + timedelta(days=1)), neighbours)
-    assert [evidence.older for evidence in found] == ["m1", "m2"]
+    assert [evidence.older for evidence in found] == ["m1", "m2", "m3"]
 
 
 def test_evidence_is_the_sum_of_its_parts():

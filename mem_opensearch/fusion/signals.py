@@ -1,0 +1,87 @@
+"""What is known of a memory and of a question before they are fused: typed, and None where it was not measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mem_opensearch.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that may be an answer, with its signals as the server gave them.
+
+    Attributes:
+        id: the memory's id.
+        cosine: of its vector and the question's, in [-1, 1]; None where no vector was compared.
+        words: raw BM25, summed over the fields of words with their boosts, >= 0; None where words were not searched.
+            Without identifiers, which have a signal of their own. Where names of the question are looked up as
+            entities and one was found, without the names' words too (see docs/ranking.md).
+        identifiers: how many identifiers of the question it holds whole, >= 0; None where they were not searched.
+        entity: how closely it is linked to a name of the question, in [0, 1]; None where no entity was looked up, or
+            none was found.
+        conversation: which talk it is a turn of; None for a lone fact.
+        seq: its place there; the turn before has `seq - 1`.
+        asks: whether it ends by asking and the talk goes on after it, so that the answer stands in a later turn.
+        in_window: whether it is from, or about, a time that the question names; None where the question names none.
+        same_slot: whether it fills a slot that the question asks about.
+        superseded_by: the newer memory that replaced it, by the strongest evidence; None for what still holds.
+        created_at: when it was said; later ones stand first among equals. None counts as the earliest.
+        per_field: BM25 by field, for explanations only.
+    """
+
+    id: str
+    cosine: float | None = None
+    words: float | None = None
+    identifiers: float | None = None
+    entity: float | None = None
+    conversation: str | None = None
+    seq: int | None = None
+    asks: bool = False
+    in_window: bool | None = None
+    same_slot: bool = False
+    superseded_by: Replacement | None = None
+    created_at: datetime | None = None
+    per_field: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check(self.id, "cosine", self.cosine, -1.0 - 1e-6, 1.0 + 1e-6)
+        _check(self.id, "words", self.words, 0.0, float("inf"))
+        _check(self.id, "identifiers", self.identifiers, 0.0, float("inf"))
+        _check(self.id, "entity", self.entity, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A newer memory that replaced an older one.
+
+    Attributes:
+        id: the newer memory.
+        slots: what both speak about; empty where it was told by names alone.
+    """
+
+    id: str
+    slots: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a question says beside its words.
+
+    Attributes:
+        slots: what it asks about; see `mem_opensearch.temporal.slots_of`.
+        about_the_past: whether it wants what was, so that nothing newer pushes it aside.
+    """
+
+    slots: frozenset[str] = frozenset()
+    about_the_past: bool = False
+
+
+def _check(memory_id: str, name: str, value: float | None, least: float, most: float) -> None:
+    if value is not None and not least <= value <= most:  # a NaN compares false, so it is refused as well
+        raise InvalidInputError(f"'{name}' of memory '{memory_id}' is {value}, expected {least:g} to {most:g}")

@@ -1,0 +1,240 @@
+"""Fuse all signals of the union of what each of them found: the mode "union"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+from mem_opensearch.fusion.calibration import WORDS_FULL, Background, best_words
+from mem_opensearch.fusion.signals import Candidate, Question
+from mem_opensearch.fusion.weights import UnionWeights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Gate = Literal["meaning", "words", "identifier", "entity", "context", "time", "replaces"]
+"""What a memory passed the gate by, strongest evidence first."""
+
+DEFAULT_THRESHOLD = 0.1
+"""Least evidence. With the reference embedder, 98 of 100 questions about something else stay below it by meaning."""
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A memory with its score, and where it comes from.
+
+    Attributes:
+        candidate: the signals as they were measured.
+        score: in [0, 1]: `raw` divided by `most`.
+        raw: the sum of `parts`, after supersession.
+        most: the largest sum that the signals of this search allow.
+        parts: signal -> what it added; those that were not measured are missing.
+        evidence: the strongest evidence, in [0, 1], which the threshold is held against.
+        gate: what that evidence is; None where it lies below the threshold.
+        follows: id of the earlier turn that `parts["context"]` comes from.
+        replaces: id of the older memory whose score it took over.
+        superseded_by: id of the newer memory that pushed it down.
+    """
+
+    candidate: Candidate
+    score: float
+    raw: float
+    most: float
+    parts: Mapping[str, float]
+    evidence: float
+    gate: Gate | None
+    follows: str | None = None
+    replaces: str | None = None
+    superseded_by: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.candidate.id
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """What counts as a full match: the best that any candidate has."""
+
+    words: float
+    identifiers: float
+
+
+@dataclass(slots=True)
+class _Sum:
+    """A score while it is added up."""
+
+    candidate: Candidate
+    parts: dict[str, float] = field(default_factory=dict)
+    evidence: dict[Gate, float] = field(default_factory=dict)
+    raw: float = 0.0
+    follows: str | None = None
+    replaces: str | None = None
+    superseded_by: str | None = None
+
+
+def fuse(
+    candidates: Sequence[Candidate],
+    *,
+    question: Question | None = None,
+    weights: UnionWeights | None = None,
+    background: Background | None = None,
+    threshold: float = DEFAULT_THRESHOLD,
+) -> list[Scored]:
+    """Score all candidates, best first; those without enough evidence come last, with `gate` None.
+
+    A score depends on the memory, the question, the best match of words, and the turns just before it; so it is the
+    same however many results are asked for, as long as the pools hold the best hits of each signal.
+
+    Args:
+        candidates: the union of what each signal found, each id once.
+        question: what the question says beside its words.
+        weights: how much each signal counts.
+        background: what the embedder gives for unrelated texts.
+        threshold: least evidence, in [0, 1].
+    """
+    question, weights, background = question or Question(), weights or UnionWeights(), background or Background()
+    best = _Best(
+        words=best_words(candidate.words for candidate in candidates),
+        identifiers=max([1.0, *(candidate.identifiers or 0.0 for candidate in candidates)]),
+    )
+    ordered = sorted(candidates, key=lambda candidate: candidate.id)  # ties must not depend on who came first
+    sums = {candidate.id: _own(candidate, best, weights, background) for candidate in ordered}
+    _add_context(sums, best, weights)
+    for total in sums.values():
+        total.raw = sum(total.parts.values())
+    if not question.about_the_past:
+        _supersede(sums, question, weights)
+    most = _most(candidates, weights)
+    scored = [_scored(total, most, threshold) for total in sums.values()]
+    return sorted(scored, key=_rank)
+
+
+def _own(candidate: Candidate, best: _Best, weights: UnionWeights, background: Background) -> _Sum:
+    """Add up what a memory has by itself."""
+    total = _Sum(candidate)
+    kept = 1.0 - weights.asks * candidate.asks
+    if candidate.cosine is not None:
+        total.parts["meaning"] = kept * background.scaled(candidate.cosine)
+        total.evidence["meaning"] = background.evidence(candidate.cosine)
+    if candidate.words is not None:
+        total.parts["words"] = kept * weights.words * candidate.words / best.words
+        total.evidence["words"] = min(1.0, candidate.words / WORDS_FULL)
+    if candidate.identifiers:
+        total.parts["identifiers"] = kept * weights.identifiers * candidate.identifiers / best.identifiers
+        total.evidence["identifier"] = 1.0
+    if candidate.entity:
+        total.parts["entity"] = kept * weights.entity * candidate.entity
+        total.evidence["entity"] = candidate.entity
+    if candidate.same_slot:
+        total.parts["slot"] = kept * weights.slot
+    if candidate.in_window:
+        total.parts["time"] = weights.window
+        total.evidence["time"] = 1.0
+    return total
+
+
+def _add_context(sums: Mapping[str, _Sum], best: _Best, weights: UnionWeights) -> None:
+    """Let a turn have a share of what the turns before it match: they raise what it answers."""
+    places = {
+        (total.candidate.conversation, total.candidate.seq): total.candidate
+        for total in sums.values()
+        if total.candidate.conversation is not None and total.candidate.seq is not None
+    }
+    for total in sums.values():
+        conversation, seq = total.candidate.conversation, total.candidate.seq
+        if conversation is None or seq is None:
+            continue
+        for back in range(1, weights.context_turns + 1):
+            earlier = places.get((conversation, seq - back))
+            if earlier is None:
+                continue
+            share = weights.context * weights.context_decay ** (back - 1)
+            found = weights.words * (earlier.words or 0.0) / best.words
+            found += weights.identifiers * (earlier.identifiers or 0.0) / best.identifiers
+            if share * found > total.parts.get("context", 0.0):
+                total.parts["context"] = share * found
+                total.evidence["context"] = min(1.0, share * (earlier.words or 0.0) / WORDS_FULL)
+                total.follows = earlier.id
+
+
+def _supersede(sums: Mapping[str, _Sum], question: Question, weights: UnionWeights) -> None:
+    """Let a newer memory have the score of the one that it replaced, and push that one below it.
+
+    The newer one often says less of what is asked: "sold the scooter, now I take line 3" for "how do I get to work?"
+    """
+    before = sorted(sums.values(), key=lambda total: total.candidate.created_at or _EARLIEST)
+    links = [
+        (old, sums[link.id])
+        for old in before
+        if (link := old.candidate.superseded_by) is not None
+        and link.id in sums
+        and link.id != old.candidate.id
+        and (not link.slots or not question.slots or link.slots & question.slots)
+    ]
+    for old, new in links:
+        if old.raw > new.raw:
+            new.parts["replaces"] = new.parts.get("replaces", 0.0) + old.raw - new.raw
+            new.raw = old.raw
+            new.replaces = old.candidate.id
+        new.evidence["replaces"] = max(new.evidence.get("replaces", 0.0), *old.evidence.values(), 0.0)
+    for old, new in links:
+        lowered = min(old.raw, new.raw) * weights.superseded
+        old.parts["superseded"] = old.parts.get("superseded", 0.0) + lowered - old.raw
+        old.raw = lowered
+        old.superseded_by = new.candidate.id
+
+
+def _most(candidates: Sequence[Candidate], weights: UnionWeights) -> float:
+    """Return the largest sum that is possible with the signals that any candidate has, as mem0's divisor does."""
+    most = 1.0 + weights.slot * any(candidate.same_slot for candidate in candidates)
+    inherited = 0.0
+    if any(candidate.words is not None for candidate in candidates):
+        most += weights.words
+        inherited += weights.words
+    if any(candidate.identifiers for candidate in candidates):
+        most += weights.identifiers
+        inherited += weights.identifiers
+    if weights.context_turns and any(candidate.conversation is not None for candidate in candidates):
+        most += weights.context * inherited
+    if any(candidate.entity for candidate in candidates):
+        most += weights.entity
+    if any(candidate.in_window is not None for candidate in candidates):
+        most += weights.window
+    return most
+
+
+def _scored(total: _Sum, most: float, threshold: float) -> Scored:
+    gate, evidence = max(total.evidence.items(), key=lambda item: item[1], default=(None, 0.0))
+    return Scored(
+        candidate=total.candidate,
+        score=min(1.0, max(0.0, total.raw / most)),
+        raw=total.raw,
+        most=most,
+        parts=dict(total.parts),
+        evidence=evidence,
+        gate=gate if evidence >= threshold else None,
+        follows=total.follows,
+        replaces=total.replaces,
+        superseded_by=total.superseded_by,
+    )
+
+
+def _rank(scored: Scored) -> tuple[bool, float, bool, float, str]:
+    created_at = scored.candidate.created_at
+    return (
+        scored.gate is None,
+        -scored.raw,
+        scored.superseded_by is not None,
+        -created_at.timestamp() if created_at else float("inf"),
+        scored.id,
+    )
+
+
+def passed(scored: Sequence[Scored], *, limit: int) -> list[Scored]:
+    """Return at most `limit` of those that passed the gate, in their order."""
+    return [one for one in scored if one.gate is not None][:limit]

@@ -1,0 +1,48 @@
+"""The numbers of the mode "union", in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from mem_opensearch.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class UnionWeights:
+    """How much each signal adds to a score, beside the cosine, which adds 1 at most.
+
+    Chosen on the development sets, one choice for all of them; docs/ranking.md shows how flat each of them is.
+
+    Attributes:
+        words: a full match of words; 1 is as much as the meaning.
+        identifiers: the question's identifiers, found whole. Large, because PX-441 is another thing than PX-442, which
+            no cosine knows.
+        entity: a memory that is linked to the name asked for.
+        context: share of the earlier turn's score by words that a turn inherits.
+        context_decay: what is left of it for each further turn.
+        context_turns: how many turns back, >= 0; 0 switches the context off.
+        window: a memory of the time that the question names. Larger than any other, since who names a day wants it.
+        slot: a short statement that fills the slot asked about.
+        asks: share of its own score that a turn loses that only asks.
+        superseded: share of its score that a replaced memory keeps.
+    """
+
+    words: float = 0.7
+    identifiers: float = 1.4
+    entity: float = 0.5
+    context: float = 0.9
+    context_decay: float = 0.8
+    context_turns: int = 2
+    window: float = 1.0
+    slot: float = 0.15
+    asks: float = 0.2
+    superseded: float = 0.5
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if not 0 <= value < float("inf"):
+                raise ConfigError(f"weight '{option.name}' is {value}, expected a number from 0")
+        for name in ("context_decay", "asks", "superseded"):
+            if getattr(self, name) > 1:
+                raise ConfigError(f"weight '{name}' is {getattr(self, name)}, expected a share from 0 to 1")
