@@ -28,7 +28,7 @@ class Candidate:
         conversation: which talk it is a turn of; None for a lone fact.
         seq: its place there; the turn before has `seq - 1`.
         asks: whether it ends by asking and the talk goes on after it, so that the answer stands in a later turn.
-        in_window: whether it is from, or about, a time that the question names; None where the question names none.
+        in_window: how well it meets a time that the question names, in [0, 1]; None where the question names none.
         same_slot: whether it fills a slot that the question asks about.
         superseded_by: the newer memory that replaced it, by the strongest evidence; None for what still holds.
         created_at: when it was said; later ones stand first among equals. None counts as the earliest.
@@ -43,7 +43,7 @@ class Candidate:
     conversation: str | None = None
     seq: int | None = None
     asks: bool = False
-    in_window: bool | None = None
+    in_window: float | None = None
     same_slot: bool = False
     superseded_by: Replacement | None = None
     created_at: datetime | None = None
@@ -54,6 +54,7 @@ class Candidate:
         _check(self.id, "words", self.words, 0.0, float("inf"))
         _check(self.id, "identifiers", self.identifiers, 0.0, float("inf"))
         _check(self.id, "entity", self.entity, 0.0, 1.0)
+        _check(self.id, "in_window", self.in_window, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,12 @@ class Question:
     Attributes:
         slots: what it asks about; see `mem_opensearch.temporal.slots_of`.
         about_the_past: whether it wants what was, so that nothing newer pushes it aside.
+        asked_at: when it was asked, for the recency of memories; None leaves recency out.
     """
 
     slots: frozenset[str] = frozenset()
     about_the_past: bool = False
+    asked_at: datetime | None = None
 
 
 def _check(memory_id: str, name: str, value: float | None, least: float, most: float) -> None:

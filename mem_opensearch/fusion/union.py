@@ -32,6 +32,7 @@ class Scored:
         raw: the sum of `parts`, after supersession.
         most: the largest sum that the signals of this search allow.
         parts: signal -> what it added; those that were not measured are missing.
+        words_share: BM25 as a share of the best match's, in [0, 1]; 0 where words were not searched.
         evidence: the strongest evidence, in [0, 1], which the threshold is held against.
         gate: what that evidence is; None where it lies below the threshold.
         follows: id of the earlier turn that `parts["context"]` comes from.
@@ -44,6 +45,7 @@ class Scored:
     raw: float
     most: float
     parts: Mapping[str, float]
+    words_share: float
     evidence: float
     gate: Gate | None
     follows: str | None = None
@@ -103,18 +105,20 @@ def fuse(
         identifiers=max([1.0, *(candidate.identifiers or 0.0 for candidate in candidates)]),
     )
     ordered = sorted(candidates, key=lambda candidate: candidate.id)  # ties must not depend on who came first
-    sums = {candidate.id: _own(candidate, best, weights, background) for candidate in ordered}
+    sums = {candidate.id: _own(candidate, best, weights, background, question.asked_at) for candidate in ordered}
     _add_context(sums, best, weights)
     for total in sums.values():
         total.raw = sum(total.parts.values())
     if not question.about_the_past:
         _supersede(sums, question, weights)
-    most = _most(candidates, weights)
-    scored = [_scored(total, most, threshold) for total in sums.values()]
+    most = _most(candidates, question, weights)
+    scored = [_scored(total, best, most, threshold) for total in sums.values()]
     return sorted(scored, key=_rank)
 
 
-def _own(candidate: Candidate, best: _Best, weights: UnionWeights, background: Background) -> _Sum:
+def _own(
+    candidate: Candidate, best: _Best, weights: UnionWeights, background: Background, asked_at: datetime | None
+) -> _Sum:
     """Add up what a memory has by itself."""
     total = _Sum(candidate)
     kept = 1.0 - weights.asks * candidate.asks
@@ -133,8 +137,11 @@ def _own(candidate: Candidate, best: _Best, weights: UnionWeights, background: B
     if candidate.same_slot:
         total.parts["slot"] = kept * weights.slot
     if candidate.in_window:
-        total.parts["time"] = weights.window
+        total.parts["time"] = weights.window * candidate.in_window
         total.evidence["time"] = 1.0
+    if weights.recency and asked_at and candidate.created_at:
+        days = max(0.0, (asked_at - candidate.created_at).total_seconds() / 86_400)
+        total.parts["recency"] = weights.recency * 0.5 ** (days / weights.half_life)
     return total
 
 
@@ -189,7 +196,7 @@ def _supersede(sums: Mapping[str, _Sum], question: Question, weights: UnionWeigh
         old.superseded_by = new.candidate.id
 
 
-def _most(candidates: Sequence[Candidate], weights: UnionWeights) -> float:
+def _most(candidates: Sequence[Candidate], question: Question, weights: UnionWeights) -> float:
     """Return the largest sum that is possible with the signals that any candidate has, as mem0's divisor does."""
     most = 1.0 + weights.slot * any(candidate.same_slot for candidate in candidates)
     inherited = 0.0
@@ -205,10 +212,12 @@ def _most(candidates: Sequence[Candidate], weights: UnionWeights) -> float:
         most += weights.entity
     if any(candidate.in_window is not None for candidate in candidates):
         most += weights.window
+    if question.asked_at:
+        most += weights.recency
     return most
 
 
-def _scored(total: _Sum, most: float, threshold: float) -> Scored:
+def _scored(total: _Sum, best: _Best, most: float, threshold: float) -> Scored:
     gate, evidence = max(total.evidence.items(), key=lambda item: item[1], default=(None, 0.0))
     return Scored(
         candidate=total.candidate,
@@ -216,6 +225,7 @@ def _scored(total: _Sum, most: float, threshold: float) -> Scored:
         raw=total.raw,
         most=most,
         parts=dict(total.parts),
+        words_share=(total.candidate.words or 0.0) / best.words,
         evidence=evidence,
         gate=gate if evidence >= threshold else None,
         follows=total.follows,

@@ -25,6 +25,9 @@ class UnionWeights:
         slot: a short statement that fills the slot asked about.
         asks: share of its own score that a turn loses that only asks.
         superseded: share of its score that a replaced memory keeps.
+        recency: a memory of this moment, before others that match as well. 0 by default: on the development sets it
+            costs more where memories don't age than it gains where they do.
+        half_life: days in which recency falls to half, > 0.
     """
 
     words: float = 0.7
@@ -37,12 +40,16 @@ class UnionWeights:
     slot: float = 0.15
     asks: float = 0.2
     superseded: float = 0.5
+    recency: float = 0.0
+    half_life: float = 90.0
 
     def __post_init__(self) -> None:
         for option in fields(self):
             value = getattr(self, option.name)
             if not 0 <= value < float("inf"):
                 raise ConfigError(f"weight '{option.name}' is {value}, expected a number from 0")
+        if self.half_life == 0:
+            raise ConfigError("weight 'half_life' is 0 days, expected more; to leave recency out, set 'recency' to 0")
         for name in ("context_decay", "asks", "superseded"):
             if getattr(self, name) > 1:
                 raise ConfigError(f"weight '{name}' is {getattr(self, name)}, expected a share from 0 to 1")

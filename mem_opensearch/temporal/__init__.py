@@ -2,6 +2,7 @@
 
 from mem_opensearch.temporal.calendar import Anchor, Window
 from mem_opensearch.temporal.changes import asks_about_the_past
+from mem_opensearch.temporal.events import closeness, event_window
 from mem_opensearch.temporal.slots import SLOTS, Slot, slots_of
 from mem_opensearch.temporal.supersession import (
     NEIGHBOURS,
@@ -12,6 +13,7 @@ from mem_opensearch.temporal.supersession import (
     is_statement,
     newest_of,
 )
+from mem_opensearch.temporal.topics import format_context, latest_per_topic
 from mem_opensearch.temporal.windows import find_windows
 
 __all__ = [
@@ -24,9 +26,13 @@ __all__ = [
     "Weights",
     "Window",
     "asks_about_the_past",
+    "closeness",
+    "event_window",
     "find_superseded",
     "find_windows",
+    "format_context",
     "is_statement",
+    "latest_per_topic",
     "newest_of",
     "slots_of",
 ]

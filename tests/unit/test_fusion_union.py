@@ -143,7 +143,7 @@ def test_lone_facts_are_scored_as_if_there_were_no_talks():
 
 
 def test_a_named_day_outweighs_the_rest():
-    scored = fuse([Candidate("that day", cosine=0.2, in_window=True), Candidate("other", cosine=0.9, in_window=False)])
+    scored = fuse([Candidate("that day", cosine=0.2, in_window=1.0), Candidate("other", cosine=0.9, in_window=0.0)])
     assert ids(scored) == ["that day", "other"]
     assert scored[0].gate == "time"
 
@@ -201,7 +201,7 @@ signals = st.builds(
     conversation=st.none() | st.sampled_from(["c", "d"]),
     seq=st.none() | st.integers(0, 5),
     asks=st.booleans(),
-    in_window=st.none() | st.booleans(),
+    in_window=st.none() | st.floats(0, 1),
     same_slot=st.booleans(),
 )
 pools = st.lists(signals, max_size=6, unique_by=lambda c: c.id)
@@ -254,8 +254,20 @@ def test_a_signal_out_of_its_range_is_refused(values, message):
         Candidate("m", **values)
 
 
+def test_recency_halves_with_its_half_life():
+    pool = [
+        Candidate("old", cosine=0.5, created_at=NOW - timedelta(days=90)),
+        Candidate("new", cosine=0.5, created_at=NOW),
+    ]
+    scored = by_id(fuse(pool, question=Question(asked_at=NOW), weights=UnionWeights(recency=0.2)))
+    assert scored["new"].parts["recency"] == pytest.approx(0.2)
+    assert scored["old"].parts["recency"] == pytest.approx(0.1)
+    assert scored["old"].most == pytest.approx(1.2)
+
+
 @pytest.mark.parametrize(
-    ("option", "value"), [("words", -1), ("asks", 1.5), ("context_decay", 2), ("window", float("inf"))]
+    ("option", "value"),
+    [("half_life", 0), ("words", -1), ("asks", 1.5), ("context_decay", 2), ("window", float("inf"))],
 )
 def test_a_weight_out_of_its_range_is_refused(option, value):
     with pytest.raises(ConfigError, match=f"'{option}'"):
@@ -280,11 +292,14 @@ def test_a_weight_out_of_its_range_is_refused(option, value):
 def test_every_weight_has_an_effect(option):
     pool = [
         *talk(5.0, 0.5, 0.2, asks=True),
-        replace(OLD, identifiers=1, entity=0.8, in_window=True, same_slot=True),
+        replace(OLD, identifiers=1, entity=0.8, in_window=1.0, same_slot=True),
         NEW,
     ]
     other = {"context_turns": 1, "context_decay": 0.1}.get(option, 0.35)
-    assert fuse(pool) != fuse(pool, weights=UnionWeights(**{option: other}))
+    base = {"recency": 0.1} if option == "half_life" else {}
+    question = Question(asked_at=NOW + timedelta(days=5))
+    before = fuse(pool, question=question, weights=UnionWeights(**base))
+    assert fuse(pool, question=question, weights=UnionWeights(**base | {option: other})) != before
 
 
 def test_a_background_of_1_is_refused():
