@@ -75,14 +75,22 @@ _SPEAKER = re.compile(r"我|I\b|I'm\b|My\b")
 
 
 def change_cue(text: str) -> str | None:
-    """Return the word that announces a change; None where there is none, or where the text tells of long ago.
+    """Return the word that announces a change; None where there is none.
 
     >>> change_cue("東西都搬完了，新房子在金雞湖邊"), change_cue("I no longer eat meat"), change_cue("我住在杭州")
     ('搬完', 'no longer', None)
     """
-    folded = fold(text)
-    found = _CHANGE.search(folded)
-    return found[0] if found and not _LONG_AGO.search(folded) else None
+    found = _CHANGE.search(fold(text))
+    return found[0] if found else None
+
+
+def tells_of_long_ago(text: str) -> bool:
+    """Whether a statement is a story of the past, whose changes are old.
+
+    >>> tells_of_long_ago("我大學時搬到台中"), tells_of_long_ago("我搬到台中了")
+    (True, False)
+    """
+    return _LONG_AGO.search(fold(text)) is not None
 
 
 def is_new_state(text: str) -> bool:

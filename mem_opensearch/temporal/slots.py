@@ -130,6 +130,11 @@ _ENGLISH: Mapping[Slot, str] = {
     "habit": r"smok\w+|sleeps?|wakes? up|bedtime",
     "looks": r"hair|glasses|weight|kilos?|pounds",
 }
+EXCLUSIVE_SLOTS: frozenset[Slot] = frozenset(
+    {"residence", "work", "manager", "phone", "password", "price", "legal_status", "relationship", "childcare"}
+)
+"""Slots of which a person has one value at a time as a rule: who likes pears may like peaches too."""
+
 LOOSE_SLOTS: frozenset[Slot] = frozenset({"schedule", "price"})
 """Slots that many things have: the canteen and the phone contract both have a price, so one alone is no evidence."""
 

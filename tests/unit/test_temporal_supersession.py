@@ -30,6 +30,10 @@ def replaced(newer, *older, similarity=0.4, **options):
         ("她的手机号码是 13800138000", "她换了手机号，新的是 13900139000"),
         ("我養了一隻貓叫阿福", "阿福走了，我又領養了一隻狗"),
         ("我的女朋友叫小雯", "和小雯分手了，我現在單身"),
+        ("使用者住在里斯本", "使用者住在柏林"),
+        ("The user lives in Lisbon.", "The user lives in Berlin"),
+        ("门禁密码是 4417", "门禁密码是 8052"),
+        ("我的手机号是 4417", "我的手机号是 4452"),
         ("I am allergic to peanuts and can't eat them", "I can eat peanuts now, the allergy is gone"),
     ],
 )
@@ -43,6 +47,10 @@ def test_a_change_replaces_what_it_changes(older, newer):
     ("older", "newer", "why"),
     [
         ("我住在杭州", "我喜歡住在靠海的地方", "announces nothing"),
+        ("我喜歡吃梨", "我喜歡吃桃", "both may hold"),
+        ("公司的貨櫃 AB1137 在釜山", "公司的貨櫃 AB1173 在洛杉磯", "another container"),
+        ("我养了一只猫", "我养了一只狗", "both may hold"),
+        ("張老師負責材料學院的分機 8637", "李老師負責化工學院的分機 8673", "another subject"),
         ("我住在杭州", "我开始学吉他了", "another slot"),
         ("我表姐住在南京", "我弟弟搬到苏州了", "another person"),
         ("我住在杭州", "我太太搬到苏州了", "another person"),
@@ -71,7 +79,7 @@ def test_at_most_three_and_the_surest_first():
     neighbours = [
         (Statement(f"m{i}", text, LONG_AGO), similarity)
         for i, (text, similarity) in enumerate(
-            [("我住宿舍", 0.3), ("我住在杭州", 0.6), ("我租的房子很小", 0.5), ("我住得很远", 0.4)]
+            [("我住宿舍", 0.4), ("我住在杭州", 0.6), ("我租的房子很小", 0.55), ("我住得很远", 0.5), ("我住六楼", 0.48)]
         )
     ]
     found = find_superseded(Statement("new", "我搬到苏州了", LONG_AGO + timedelta(days=1)), neighbours)
@@ -89,6 +97,12 @@ def test_evidence_is_the_sum_of_its_parts():
 def test_a_word_that_everybody_uses_is_no_name():
     names = ["公园里有湖", "公园门口有花", "公园很大"]
     assert all("公园" not in evidence.shared for evidence in replaced("公园换了新门票", *names))
+
+
+def test_what_is_far_less_sure_than_the_first_is_left_out():
+    neighbours = [(Statement("m1", "我住在杭州", LONG_AGO), 0.7), (Statement("m2", "我租的房子很小", LONG_AGO), 0.5)]
+    (evidence,) = find_superseded(Statement("new", "我搬到苏州了", LONG_AGO + timedelta(days=1)), neighbours)
+    assert evidence.older == "m1"
 
 
 def test_weak_evidence_is_none():
