@@ -37,7 +37,7 @@ class UnionWeights:
     context_decay: float = 0.8
     context_turns: int = 2
     window: float = 1.0
-    slot: float = 0.15
+    slot: float = 0.1
     asks: float = 0.2
     superseded: float = 0.5
     recency: float = 0.0

@@ -11,13 +11,14 @@ _CHANGE = re.compile(
     "不再|再也不|不用再|不必再|不能再"
     "|改(?:成|为|去|用|喝|吃|练|在|叫|到|做|由|坐|走|开|住|学|养|买|穿|了)|换(?:了|成|到|去|用|上|掉|工作|公司|号)|换[^，。,.]{0,6}了"
     "|搬(?:到|进|去|来|家|完|走|了|迁)|调(?:到|去|职|任|岗|药|薪|了|整)|转(?:到|成|为|去|学|职|行|正|岗|阴|阳|做|租|让)"
-    "|从(?:今天|今|此|现在)起?|往后|今后|以后(?:都|就|不|每|年年|常)|辞(?:职|呈|了|掉)|离职|入职|跳槽|升(?:职|为|任|到|了)"
+    "|从(?:今天|今|此|现在)起?|[年月日号天周期]起|往后|今后|以后(?:都|就|不|每|年年|常)|辞(?:职|呈|了|掉)|离职|入职|跳槽|升(?:职|为|任|到|了)"
     "|(?:刚|已经|正式)(?:毕业|退休)|(?:毕业|退休)了|分手|分开|离婚|结婚了|订婚|复合|在一起了|退(?:租|掉|学|出|伙|订)"
     "|卖(?:掉|给|了)|停(?:用|产|掉|药|业|办|刊)|注销|销户|取消|作废|到期|收尾|关(?:门|掉|闭)了|倒闭|批(?:准|下来)|恢复|康复"
     "|戒(?:了|掉|酒|烟|咖啡|糖)|断奶|出生|去世|过世|接手|接替|代替|取代|顶替|替换|置换|撤资|收回|提车|开始|终于|已经|学会了"
-    "|第一天|现在(?:只|改|是|换|在|用|喝|吃|住|叫|由|向|能|可以)|涨(?:到|价)|降(?:到|价)"
+    "|第一天|现在(?:只|改|是|换|在|用|喝|吃|住|叫|由|向|能|可以|坐|骑|开|走|养|做|当|练|学)|涨(?:到|价)|降(?:到|价)"
     r"|\b(?:no longer|not?\b[^.]{0,30}\bany ?more|moved|switched|changed|swapped|quit|resigned|left|joined|broke up"
-    r"|divorced|got married|sold|cancell?ed|replaced|instead|stopped|gave up|as of|from now on|promoted|retired"
+    r"|got (?:engaged|married|divorced|promoted|hired)|divorced|sold"
+    r"|cancell?ed|replaced|instead|stopped|gave up|as of|from now on|promoted|retired"
     r"|graduated|started|used to|now)\b",
     re.IGNORECASE,
 )
@@ -71,6 +72,10 @@ _SUBJECT = re.compile(
 
 SPEAKER = "speaker"
 """What `subject_of` returns for the one who speaks."""
+_SON, _DAUGHTER, _CHILD = (
+    f"r{_RELATIONS.index(words)}" for words in ("儿子|son", "女儿|daughter", "孩子|宝宝|娃|baby|kid")
+)
+_CHILDREN = ({_SON, _CHILD}, {_DAUGHTER, _CHILD})
 _SPEAKER = re.compile(r"我|I\b|I'm\b|My\b")
 
 
@@ -116,6 +121,15 @@ def asks_about_the_past(question: str) -> bool:
     (True, False)
     """
     return _PAST.search(fold(question)) is not None
+
+
+def may_be_the_same(one: str | None, other: str | None) -> bool:
+    """Whether two subjects may be one person: equal, or a child and a son or daughter.
+
+    >>> may_be_the_same(subject_of("孩子在讀小學"), subject_of("女兒考上初中了"))
+    True
+    """
+    return one == other or {one, other} in _CHILDREN
 
 
 def subject_of(text: str) -> str | None:

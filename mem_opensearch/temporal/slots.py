@@ -58,7 +58,7 @@ _CHINESE: Mapping[Slot, str] = {
     "project": "项目|专案|代号|接手|立项|课题|论文题目",
     "business": "合伙|股份|撤资|搭档|供应商|供货|客户|外包|客服|代理|厂家|工厂|主打|门店|店面|仓库",
     "phone": "手机号|门号|号码|尾数|尾号|分机|联系电话|联系方式|邮箱|微信号",
-    "device": "手机|电脑|平板|相机|智能机|耳机|键盘|打印机|笔记本|电视|手表|冰箱|空调",
+    "device": "手机|安卓|(?i:iphone|ipad)|电脑|平板|相机|智能机|耳机|键盘|打印机|笔记本|电视|手表|冰箱|空调",
     "account": "账户|账号|银行|开户|销户|信用卡|会员|套餐|保险|基金|股票",
     "price": "价格|涨价|降价|月薪|工资|薪水|房租|租金|学费|[0-9一二三四五六七八九十百千万两]+[块元]",
     "password": "密码|口令|门禁|验证码|(?i:wifi|wi-fi)",
@@ -66,12 +66,15 @@ _CHINESE: Mapping[Slot, str] = {
     "diet": (
         "吃|饭|[早午晚聚用素]餐|菜|素|荤|辣|海鲜|火锅|忌口|口味|甜食|零食|早点|夜宵|牛肉|猪肉|鸡蛋|减肥|节食|辅食|过敏|不耐受|脱敏"
     ),
-    "health": "药|[0-9一两半]片|服用|剂量|胰岛素|处方|复查|疗程|治疗|手术|血压|血糖|体检|症状|医嘱|大夫",
+    "health": (
+        "药|[0-9一两半]片|服用|剂量|胰岛素|处方|复查|疗程|治疗|手术|血压|血糖|体检|症状|医嘱|大夫"
+        "|牙医|家庭医生|主治医生"
+    ),
     "exercise": (
         "运动|锻炼|健身|跑步|游泳|瑜伽|普拉提|[篮足排网羽台棒]?球|爬山|登山|骑行|拳|跳舞|太极|下棋|象棋|围棋|钓鱼"
     ),
     "transport": (
-        "通勤|上下班|怎么去|出行|交通|地铁|公交|捷运|轻轨|高铁|电动车|自行车|摩托|骑车|开车|步行|班车|打车|汽车"
+        "通勤|上下班|怎么去|出行|交通|地铁|公交|捷运|轻轨|高铁|电动车|自行车|单车|机车|摩托|骑车|开车|步行|班车|打车|汽车"
         "|轿车|提车|买车|换车|旧车|新车|我的车|辆[^，。]{0,8}车|驾照"
     ),
     "pet": "宠物|猫|狗|犬|仓鼠|兔子|鹦鹉|乌龟|领养|养了",
@@ -113,7 +116,10 @@ _ENGLISH: Mapping[Slot, str] = {
         r"eats?|eating|food|diet|vegetarian|vegan|meat|spicy|seafood|breakfast|lunch|dinner|allerg\w+"
         r"|intoleran\w+"
     ),
-    "health": r"medicine|medication|pills?|tablets?|doses?|prescri\w+|treatment|surgery|blood pressure|diagnos\w+",
+    "health": (
+        r"medicine|medication|pills?|tablets?|doses?|prescri\w+|treatment|surgery|blood pressure"
+        r"|diagnos\w+|doctor|dentist"
+    ),
     "exercise": r"exercise|gym|run(?:s|ning)?|swim\w*|yoga|pilates|tennis|football|basketball|hik\w+|danc\w+|chess",
     "transport": r"commut\w+|subway|metro|bus|train|bikes?|cycl\w+|driv\w+|cars?|truck|motorcycle|scooter|vehicle",
     "pet": r"pets?|cats?|dogs?|puppy|kitten|rabbit|hamster|parrot",

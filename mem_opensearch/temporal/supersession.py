@@ -139,7 +139,8 @@ def find_superseded(
         return ()
     cue = changes.change_cue(newer.text)
     known = Counter(pair for statement, _ in neighbours for pair in _names_in(statement.text))
-    rare = {pair for pair in _names_in(newer.text) if known[pair] < _FAMILIAR}
+    # 公司 and 银行 say what both are about, which slots say already: they name nothing.
+    rare = {pair for pair in _names_in(newer.text) if known[pair] < _FAMILIAR and not slots_of(pair)}
     found = [
         evidence
         for old, similarity in neighbours
@@ -215,7 +216,7 @@ def _same_subject(newer: str, old: str, *, shared: bool) -> bool:
     """Whether nothing says that the two are about different people: "my sister lives here" still holds when I move."""
     new_subject, old_subject = changes.subject_of(newer), changes.subject_of(old)
     if new_subject and old_subject:
-        return new_subject == old_subject
+        return changes.may_be_the_same(new_subject, old_subject)
     return shared or new_subject in {None, changes.SPEAKER}
 
 
