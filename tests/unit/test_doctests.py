@@ -16,6 +16,7 @@ MODULES = [
     "fusion.calibration",
     "fusion.explain",
     "fusion.mem0",
+    "fusion.names",
     "index.names",
     "profiles",
     "queries",
