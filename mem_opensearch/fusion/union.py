@@ -161,10 +161,11 @@ def _add_context(sums: Mapping[str, _Sum], best: _Best, weights: UnionWeights) -
             if earlier is None:
                 continue
             share = weights.context * weights.context_decay ** (back - 1)
-            found = weights.words * (earlier.words or 0.0) / best.words
-            found += weights.identifiers * (earlier.identifiers or 0.0) / best.identifiers
-            if share * found > total.parts.get("context", 0.0):
-                total.parts["context"] = share * found
+            room = max(0.0, weights.words_limit - total.parts.get("words", 0.0))
+            found = min(room, share * weights.words * (earlier.words or 0.0) / best.words)
+            found += share * weights.identifiers * (earlier.identifiers or 0.0) / best.identifiers
+            if found > total.parts.get("context", 0.0):
+                total.parts["context"] = found
                 total.evidence["context"] = min(1.0, share * (earlier.words or 0.0) / WORDS_FULL)
                 total.follows = earlier.id
 
@@ -199,15 +200,12 @@ def _supersede(sums: Mapping[str, _Sum], question: Question, weights: UnionWeigh
 def _most(candidates: Sequence[Candidate], question: Question, weights: UnionWeights) -> float:
     """Return the largest sum that is possible with the signals that any candidate has, as mem0's divisor does."""
     most = 1.0 + weights.slot * any(candidate.same_slot for candidate in candidates)
-    inherited = 0.0
+    inherits = bool(weights.context_turns) and any(candidate.conversation is not None for candidate in candidates)
     if any(candidate.words is not None for candidate in candidates):
-        most += weights.words
-        inherited += weights.words
+        inherited = weights.context * weights.words * inherits
+        most += max(weights.words, min(weights.words + inherited, weights.words_limit))
     if any(candidate.identifiers for candidate in candidates):
-        most += weights.identifiers
-        inherited += weights.identifiers
-    if weights.context_turns and any(candidate.conversation is not None for candidate in candidates):
-        most += weights.context * inherited
+        most += weights.identifiers * (1.0 + weights.context * inherits)
     if any(candidate.entity for candidate in candidates):
         most += weights.entity
     if any(candidate.in_window is not None for candidate in candidates):

@@ -19,6 +19,8 @@ class UnionWeights:
             no cosine knows.
         entity: a memory that is linked to the name asked for.
         context: share of the earlier turn's score by words that a turn inherits.
+        words_limit: the most that a turn's own words and the inherited ones add together: a turn that repeats what the
+            one before says matches the same words twice.
         context_decay: what is left of it for each further turn.
         context_turns: how many turns back, >= 0; 0 switches the context off.
         window: a memory of the time that the question names. Larger than any other, since who names a day wants it.
@@ -34,6 +36,7 @@ class UnionWeights:
     identifiers: float = 1.4
     entity: float = 0.5
     context: float = 0.9
+    words_limit: float = 1.0
     context_decay: float = 0.8
     context_turns: int = 2
     window: float = 1.0

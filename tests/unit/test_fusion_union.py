@@ -124,6 +124,12 @@ def test_a_turn_that_only_asks_is_not_preferred_to_the_one_that_answers():
     assert ids(fuse([replace(asks, asks=True), answers]))[0] == "t1"
 
 
+def test_a_turn_does_not_match_the_same_words_twice():
+    scored = by_id(fuse(talk(5.0, 4.0, 4.0)))
+    assert scored["t1"].parts["words"] == pytest.approx(0.56)
+    assert scored["t1"].parts["context"] == pytest.approx(0.44)
+
+
 def test_a_gap_in_the_pool_is_no_predecessor():
     first, _, _, fourth = talk(5.0, 0.0, 0.0, 0.0)
     assert "context" not in by_id(fuse([first, fourth]))["t3"].parts
