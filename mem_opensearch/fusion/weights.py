@@ -42,7 +42,7 @@ class UnionWeights:
     window: float = 1.0
     slot: float = 0.1
     asks: float = 0.2
-    superseded: float = 0.5
+    superseded: float = 0.8
     recency: float = 0.0
     half_life: float = 90.0
 

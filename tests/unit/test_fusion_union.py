@@ -167,7 +167,7 @@ def test_the_newer_fact_takes_the_place_of_the_one_that_it_replaced():
     assert new.replaces == "lisbon"
     assert new.raw == pytest.approx(0.6 + 0.7)
     assert old.superseded_by == "berlin"
-    assert old.raw == pytest.approx(new.raw / 2)
+    assert old.raw == pytest.approx(0.8 * new.raw)
 
 
 def test_questions_about_the_past_want_the_older_one():
