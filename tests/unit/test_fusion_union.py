@@ -90,11 +90,15 @@ def test_crowded_cosines_are_put_on_the_scale_of_the_reference():
 
 
 def test_the_background_is_the_mean_cosine_of_unrelated_vectors():
-    assert background_of([[1, 0], [0, 1], [1, 1]]).mean == pytest.approx((0 + 2 * 0.5**0.5) / 3)
+    background = background_of([[1, 0], [0, 1], [1, 1]])
+    mean = (0 + 2 * 0.5**0.5) / 3
+    assert background.mean == pytest.approx(mean)
+    assert background.deviation == pytest.approx((((0 - mean) ** 2 + 2 * (0.5**0.5 - mean) ** 2) / 3) ** 0.5)
 
 
 @pytest.mark.parametrize(
-    ("vectors", "message"), [([[1.0]], "at least 3"), ([[1.0], [0.0], [1.0]], "vector 1 is all zero")]
+    ("vectors", "message"),
+    [([[1.0]], "at least 3"), ([[1.0], [0.0], [1.0]], "vector 1 is all zero"), ([[1.0]] * 3, "tells texts apart")],
 )
 def test_a_background_of_too_little_is_refused(vectors, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -308,6 +312,15 @@ def test_every_weight_has_an_effect(option):
     assert fuse(pool, question=question, weights=UnionWeights(**base | {option: other})) != before
 
 
-def test_a_background_of_1_is_refused():
+@pytest.mark.parametrize("values", [(1.0, 0.1), (0.5, 0.0), (0.5, 0.5), (float("nan"), 0.1)])
+def test_a_background_out_of_its_range_is_refused(values):
     with pytest.raises(ConfigError, match="background"):
-        Background(1.0)
+        Background(*values)
+
+
+@given(st.floats(-0.9, 0.9), st.floats(0.001, 0.09), st.floats(-1, 1), st.floats(-1, 1))
+def test_more_cosine_is_never_less_evidence(mean, deviation, one, other):
+    background = Background(mean, deviation)
+    low, high = sorted((one, other))
+    assert 0 <= background.evidence(low) <= background.evidence(high) <= 1
+    assert 0 <= background.scaled(low) <= background.scaled(high) <= 1
