@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mem_opensearch.errors import InvalidInputError
+from mem_opensearch.fusion.signals import check_candidates
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -36,7 +39,13 @@ def rrf(candidates: Sequence[Candidate], *, k: int = RRF_K) -> list[Ranked]:
     Args:
         candidates: the union of what each signal found, each id once.
         k: how little the first ranks differ, >= 0.
+
+    Raises:
+        InvalidInputError: an id stands there twice, or `k` is negative.
     """
+    check_candidates(candidates)
+    if k < 0:
+        raise InvalidInputError(f"k is {k}, expected a number from 0; the usual one is {RRF_K}")
     signals = {
         "meaning": {c.id: c.cosine for c in candidates if c.cosine is not None},
         "words": {c.id: c.words for c in candidates if c.words},

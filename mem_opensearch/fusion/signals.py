@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mem_opensearch.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
 
@@ -83,6 +83,19 @@ class Question:
     slots: frozenset[str] = frozenset()
     about_the_past: bool = False
     asked_at: datetime | None = None
+
+
+def check_candidates(candidates: Sequence[Candidate]) -> None:
+    """Refuse a candidate that stands there twice: each of its signals would count twice.
+
+    Raises:
+        InvalidInputError: names the id.
+    """
+    seen: set[str] = set()
+    for candidate in candidates:
+        if candidate.id in seen:
+            raise InvalidInputError(f"memory '{candidate.id}' is among the candidates twice; merge its signals first")
+        seen.add(candidate.id)
 
 
 def _check(memory_id: str, name: str, value: float | None, least: float, most: float) -> None:

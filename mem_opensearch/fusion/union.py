@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
+from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.fusion.calibration import WORDS_FULL, Background, best_words
-from mem_opensearch.fusion.signals import Candidate, Question
+from mem_opensearch.fusion.signals import Candidate, Question, check_candidates
 from mem_opensearch.fusion.weights import UnionWeights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Gate = Literal["meaning", "words", "identifier", "entity", "context", "time", "replaces"]
-"""What a memory passed the gate by, strongest evidence first."""
+"""What a memory passed the gate by: its strongest evidence."""
 
 DEFAULT_THRESHOLD = 0.1
 """Least evidence: that of a cosine one deviation above the embedder\'s background, see `calibration.EDGE`."""
@@ -98,7 +99,13 @@ def fuse(
         weights: how much each signal counts.
         background: what the embedder gives for unrelated texts.
         threshold: least evidence, in [0, 1].
+
+    Raises:
+        InvalidInputError: an id stands there twice, or the threshold is out of its range.
     """
+    check_candidates(candidates)
+    if not 0.0 <= threshold <= 1.0:
+        raise InvalidInputError(f"the threshold is {threshold}, expected a number from 0 to 1")
     question, weights, background = question or Question(), weights or UnionWeights(), background or Background()
     best = _Best(
         words=best_words(candidate.words for candidate in candidates),
@@ -166,7 +173,8 @@ def _add_context(sums: Mapping[str, _Sum], best: _Best, weights: UnionWeights) -
             found += share * weights.identifiers * (earlier.identifiers or 0.0) / best.identifiers
             if found > total.parts.get("context", 0.0):
                 total.parts["context"] = found
-                total.evidence["context"] = min(1.0, share * (earlier.words or 0.0) / WORDS_FULL)
+                strength = 1.0 if earlier.identifiers else (earlier.words or 0.0) / WORDS_FULL
+                total.evidence["context"] = min(1.0, share * strength)
                 total.follows = earlier.id
 
 
@@ -199,7 +207,8 @@ def _supersede(sums: Mapping[str, _Sum], question: Question, weights: UnionWeigh
 
 def _most(candidates: Sequence[Candidate], question: Question, weights: UnionWeights) -> float:
     """Return the largest sum that is possible with the signals that any candidate has, as mem0's divisor does."""
-    most = 1.0 + weights.slot * any(candidate.same_slot for candidate in candidates)
+    most = weights.slot * any(candidate.same_slot for candidate in candidates)
+    most += any(candidate.cosine is not None for candidate in candidates)
     inherits = bool(weights.context_turns) and any(candidate.conversation is not None for candidate in candidates)
     if any(candidate.words is not None for candidate in candidates):
         inherited = weights.context * weights.words * inherits
@@ -219,7 +228,7 @@ def _scored(total: _Sum, best: _Best, most: float, threshold: float) -> Scored:
     gate, evidence = max(total.evidence.items(), key=lambda item: item[1], default=(None, 0.0))
     return Scored(
         candidate=total.candidate,
-        score=min(1.0, max(0.0, total.raw / most)),
+        score=min(1.0, max(0.0, total.raw / most)) if most else 0.0,
         raw=total.raw,
         most=most,
         parts=dict(total.parts),

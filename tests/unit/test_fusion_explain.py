@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.fusion import Candidate, Replacement, fuse, rrf, score_details, why_empty
 
 pytestmark = pytest.mark.unit
@@ -73,6 +74,11 @@ def test_rank_fusion_by_hand():
     assert first.score == second.score
     assert third.score == pytest.approx((1 / 63) / (2 / 61))
     assert third.ranks == {"meaning": 3}
+
+
+def test_a_negative_k_is_refused():
+    with pytest.raises(InvalidInputError, match="k is -1"):
+        rrf([], k=-1)
 
 
 def test_equal_values_share_a_rank():

@@ -134,6 +134,12 @@ def test_a_turn_does_not_match_the_same_words_twice():
     assert scored["t1"].parts["context"] == pytest.approx(0.44)
 
 
+def test_the_turn_after_an_identifier_passes_the_gate():
+    first = Candidate("t0", cosine=0.0, words=0.1, identifiers=1, conversation="c", seq=0)
+    second = Candidate("t1", cosine=0.0, words=0.0, conversation="c", seq=1)
+    assert by_id(fuse([first, second]))["t1"].gate == "context"
+
+
 def test_a_gap_in_the_pool_is_no_predecessor():
     first, _, _, fourth = talk(5.0, 0.0, 0.0, 0.0)
     assert "context" not in by_id(fuse([first, fourth]))["t3"].parts
@@ -249,6 +255,28 @@ def test_more_of_what_matches_nothing_changes_no_score(pool):
 
 
 # -- what is refused
+
+
+def test_a_candidate_that_stands_there_twice_is_refused():
+    with pytest.raises(InvalidInputError, match="'m' is among the candidates twice"):
+        fuse([Candidate("m", cosine=0.5), Candidate("m", words=1.0)])
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
+def test_a_threshold_out_of_its_range_is_refused(threshold):
+    with pytest.raises(InvalidInputError, match="threshold"):
+        fuse([], threshold=threshold)
+
+
+def test_words_alone_fill_the_scale_where_no_vector_was_compared():
+    (scored,) = fuse([Candidate("m", words=4.0)])
+    assert scored.most == 0.7
+    assert scored.score == 1.0
+
+
+def test_no_signal_is_no_score():
+    (scored,) = fuse([Candidate("m")])
+    assert (scored.score, scored.gate) == (0.0, None)
 
 
 @pytest.mark.parametrize(

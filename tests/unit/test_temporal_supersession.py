@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mem_opensearch.errors import InvalidInputError
-from mem_opensearch.temporal import Statement, Weights, asks_about_the_past, find_superseded, slots_of
+from mem_opensearch.temporal import Statement, SupersessionWeights, asks_about_the_past, find_superseded, slots_of
 
 pytestmark = pytest.mark.unit
 LONG_AGO = datetime(2025, 3, 1, tzinfo=UTC)
@@ -48,6 +48,8 @@ def test_a_change_replaces_what_it_changes(older, newer):
     [
         ("我住在杭州", "我喜歡住在靠海的地方", "announces nothing"),
         ("我喜歡吃梨", "我喜歡吃桃", "both may hold"),
+        ("我在银行工作", "今天去银行办卡了", "what both are about is no name"),
+        ("公司在浦东", "公司开了一家食堂", "announces nothing"),
         ("公司的貨櫃 AB1137 在釜山", "公司的貨櫃 AB1173 在洛杉磯", "another container"),
         ("我养了一只猫", "我养了一只狗", "both may hold"),
         ("張老師負責材料學院的分機 8637", "李老師負責化工學院的分機 8673", "another subject"),
@@ -87,7 +89,9 @@ def test_at_most_three_and_the_surest_first():
 
 
 def test_evidence_is_the_sum_of_its_parts():
-    (evidence,) = replaced("小雯搬到苏州的新房子了", "小雯住在杭州", weights=Weights(slot=0.2, shared=0.1, cue=0.05))
+    (evidence,) = replaced(
+        "小雯搬到苏州的新房子了", "小雯住在杭州", weights=SupersessionWeights(slot=0.2, shared=0.1, cue=0.05)
+    )
     assert evidence.slots == ("residence",)
     assert evidence.shared == ("小雯",)
     assert evidence.cue == "搬到"
@@ -106,7 +110,7 @@ def test_what_is_far_less_sure_than_the_first_is_left_out():
 
 
 def test_weak_evidence_is_none():
-    assert replaced("我搬到苏州了", "我住在杭州", weights=Weights(threshold=0.9)) == ()
+    assert replaced("我搬到苏州了", "我住在杭州", weights=SupersessionWeights(threshold=0.9)) == ()
 
 
 def test_a_time_without_a_zone_is_refused():

@@ -84,6 +84,8 @@ def test_the_window_of_an_expression(text, first, length):
     "text",
     [
         "12号线怎么走",
+        "5月3号线开通",
+        "每周三那天都打球",
         "24/7",
         "13月",
         "每周三固定打球",
@@ -120,6 +122,7 @@ def test_a_year_that_is_not_said_is_one_with_memories():
 def test_a_memory_looks_ahead():
     assert days("8月20日我要考试", Anchor(NOW, ahead=True)) == [("2026-08-20", 1)]
     assert days("8月20日我要考试", Anchor(NOW)) == [("2025-08-20", 1)]
+    assert days("1月5日考试", Anchor(datetime(2026, 12, 20, tzinfo=CHINA), ahead=True)) == [("2027-01-05", 1)]
 
 
 def test_days_begin_at_midnight_where_it_was_asked():
