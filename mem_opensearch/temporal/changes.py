@@ -14,12 +14,14 @@ _CHANGE = re.compile(
     "|从(?:今天|今|此|现在)起?|[年月日号天周期]起|往后|今后|以后(?:都|就|不|每|年年|常)|辞(?:职|呈|了|掉)|离职|入职|跳槽|升(?:职|为|任|到|了)"
     "|(?:刚|已经|正式)(?:毕业|退休)|(?:毕业|退休)了|分手|分开|离婚|结婚了|订婚|复合|在一起了|退(?:租|掉|学|出|伙|订)"
     "|卖(?:掉|给|了)|停(?:用|产|掉|药|业|办|刊)|注销|销户|取消|作废|到期|收尾|关(?:门|掉|闭)了|倒闭|批(?:准|下来)|恢复|康复"
-    "|戒(?:了|掉|酒|烟|咖啡|糖)|断奶|出生|去世|过世|接手|接替|代替|取代|顶替|替换|置换|撤资|收回|提车|开始|终于|已经|学会了"
+    "|戒(?:了|掉|酒|烟|咖啡|糖)|断奶|出生|去世|过世|接手|接替|代替|取代|顶替|替换|置换|撤资|收回|提车|开始(?!学)|终于|已经|学会了"
     "|第一天|现在(?:只|改|是|换|在|用|喝|吃|住|叫|由|向|能|可以|坐|骑|开|走|养|做|当|练|学)|涨(?:到|价)|降(?:到|价)"
-    r"|\b(?:no longer|not?\b[^.]{0,30}\bany ?more|moved|switched|changed|swapped|quit|resigned|left|joined|broke up"
+    r"|\b(?:no longer|not?\b[^.]{0,30}\bany ?more|moved|switched|changed|swapped|quit|resigned"
+    r"|left(?! (?:my|his|her|our|an?) (?!job|company|position|wife|husband))|joined|broke up"
     r"|got (?:engaged|married|divorced|promoted|hired)|divorced|sold"
     r"|cancell?ed|replaced|instead|stopped|gave up|as of|from now on|promoted|retired"
-    r"|graduated|started|used to|now)\b",
+    r"|graduated|started(?! learning| to learn)|used to|relocated|passed away|(?:got|have|has) a new|my new"
+    r"|(?:raised|lowered|increased|reduced|went up|went down) to|now)\b",
     re.IGNORECASE,
 )
 _LONG_AGO = re.compile(
@@ -66,7 +68,9 @@ _RELATIONS = (
 )
 _SUBJECT = re.compile(
     rf"^(?:my |our |the )?.{{0,4}}?(?:{'|'.join(f'(?P<r{number}>{words})' for number, words in enumerate(_RELATIONS))})"
-    "(?!给|帮|让|叫我|建议|送|说|要我)",  # who does something for the speaker is not whom it is about
+    # who does something for the speaker is not whom it is about
+    "(?!给|帮|让|叫我|建议|送|说|要我"
+    r"|\s(?:changed|told|said|says|prescribed|advised|suggested|recommended|gave|switched|wants)\b)",
     re.IGNORECASE,
 )
 

@@ -30,6 +30,8 @@ def replaced(newer, *older, similarity=0.4, **options):
         ("她的手机号码是 13800138000", "她换了手机号，新的是 13900139000"),
         ("我養了一隻貓叫阿福", "阿福走了，我又領養了一隻狗"),
         ("我的女朋友叫小雯", "和小雯分手了，我現在單身"),
+        ("My rent is $1200", "My rent was raised to $1400"),
+        ("I take 10 mg of the medication daily", "The doctor changed the dose to 20 mg"),
         ("使用者住在里斯本", "使用者住在柏林"),
         ("The user lives in Lisbon.", "The user lives in Berlin"),
         ("门禁密码是 4417", "门禁密码是 8052"),
@@ -47,6 +49,8 @@ def test_a_change_replaces_what_it_changes(older, newer):
     ("older", "newer", "why"),
     [
         ("我住在杭州", "我喜歡住在靠海的地方", "announces nothing"),
+        ("I studied in Boston", "I left my umbrella in Boston", "not that kind of leaving"),
+        ("I speak French", "I started learning Spanish", "learning ends nothing"),
         ("我喜歡吃梨", "我喜歡吃桃", "both may hold"),
         ("我在银行工作", "今天去银行办卡了", "what both are about is no name"),
         ("公司在浦东", "公司开了一家食堂", "announces nothing"),
