@@ -36,6 +36,24 @@ def test_get_many_of_thousands(store):
     assert store.client.requests == before + 3
 
 
+def test_no_answer_holds_a_vector(store, monkeypatch):
+    """A vector is most of a row's bytes, and no caller reads it."""
+    store.insert([EAST] * 3, [{"data": "打印机 PX-441"}] * 3, ["a", "b", "c"])
+    answers, send = [], store.client.transport.send
+
+    def record(*args, **options):
+        answers.append(send(*args, **options))
+        return answers[-1]
+
+    monkeypatch.setattr(store.client.transport, "send", record)
+    found = [store.search("", EAST), store.keyword_search("PX-441"), *store.list(), store.get_many(["a", "b", "c"])]
+    assert [len(hits) for hits in found] == [3, 3, 3, 3]
+    assert store.get("a") is not None
+    assert len(answers) >= 5
+    for answer in answers:
+        assert '"vector"' not in answer.body
+
+
 @pytest.mark.parametrize("wanted", ["abc", None, {"a": 1}, 5, ["a", 5], [""], [None]])
 def test_get_many_wants_a_list_of_ids(store, wanted):
     with pytest.raises(InvalidInputError):

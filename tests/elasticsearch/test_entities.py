@@ -1,0 +1,5 @@
+"""`tests/store/test_entities.py` on Elasticsearch (on an emulator, unless `ELASTICSEARCH_URL` is set)."""
+
+from shared import take
+
+globals().update(take("conftest") | take("test_entities"))
