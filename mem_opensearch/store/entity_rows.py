@@ -187,36 +187,41 @@ def gather(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 _LINKS_SCRIPT = """
 if (ctx.op == 'create') { ctx._source.putAll(params.row); return; }
-def row = ctx._source;
 def add = params.row == null ? params.add : params.row.memory_ids;
 def vector = params.row == null ? params.vector : params.row.vector;
-def before = row.memory_ids == null ? new ArrayList() : row.memory_ids;
-def links = new LinkedHashSet(before);
-if (params.only) { links.clear(); } else { links.removeIf(id -> params.remove.containsKey(id)); }
-links.addAll(add);
+def before = ctx._source.memory_ids == null ? new ArrayList() : ctx._source.memory_ids;
+def links = new ArrayList();
+def seen = new HashSet();
+if (!params.only) {
+  for (def id : before) {
+    if (!params.remove.containsKey(id) && !seen.contains(id)) { seen.add(id); links.add(id); }
+  }
+}
+for (def id : add) {
+  if (!seen.contains(id)) { seen.add(id); links.add(id); }
+}
 if (links.isEmpty() && !before.isEmpty()) { ctx.op = 'delete'; return; }
-boolean same = links.equals(new HashSet(before));
-if (vector != null && (row.vector == null || params.row == null)) { row.vector = vector; same = false; }
+boolean same = links == before;
+if (vector != null && (ctx._source.vector == null || params.row == null)) { ctx._source.vector = vector; same = false; }
 if (same) { ctx.op = params.unchanged; return; }
-row.memory_ids = new ArrayList(links);
-row.payload.linked_memory_ids = row.memory_ids;
+ctx._source.memory_ids = links;
+ctx._source.payload.linked_memory_ids = ctx._source.memory_ids;
 """
 _ALIASES_SCRIPT = """
-def row = ctx._source;
-def folded = row.aliases == null ? new ArrayList() : row.aliases;
-def given = row.payload.aliases == null ? new ArrayList() : row.payload.aliases;
+def folded = ctx._source.aliases == null ? new ArrayList() : ctx._source.aliases;
+def given = ctx._source.payload.aliases == null ? new ArrayList() : ctx._source.payload.aliases;
 boolean same = true;
 for (int i = folded.size() - 1; i >= 0; i--) {
   if (params.remove.contains(folded.get(i))) { folded.remove(i); given.remove(i); same = false; }
 }
 for (int i = 0; i < params.folded.size(); i++) {
   def name = params.folded.get(i);
-  if (folded.contains(name) || name == row.name_folded) { continue; }
+  if (folded.contains(name) || name == ctx._source.name_folded) { continue; }
   folded.add(name); given.add(params.given.get(i)); same = false;
 }
 if (same) { ctx.op = 'none'; return; }
-row.aliases = folded;
-row.payload.aliases = given;
+ctx._source.aliases = folded;
+ctx._source.payload.aliases = given;
 """
 
 
