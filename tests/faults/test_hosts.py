@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mem_opensearch import OpenSearchVectorStore
-from mem_opensearch.client import opensearch, patience
+from mem_opensearch.client import connections, patience
 from mem_opensearch.errors import BackendUnavailable
 
 from .proxy import FaultProxy, broken
@@ -23,7 +23,7 @@ def pair(opensearch_url, collection, monkeypatch):
     with FaultProxy(opensearch_url) as first, FaultProxy(opensearch_url) as second:
 
         def make(left_out, **options):
-            monkeypatch.setattr(opensearch, "LEFT_OUT_SECONDS", left_out)
+            monkeypatch.setattr(connections, "AVOID_SECONDS", left_out)
             defaults = {"url": [first.url, second.url], "collection_name": collection, "embedding_model_dims": 4}
             made.append(OpenSearchVectorStore(**(defaults | options)))
             made[-1].insert([EAST], [{"data": "臺北"}], ["m0"])
