@@ -46,6 +46,7 @@ class Alias:
 
 
 _SHORTEST, _LONGEST_NOUN = 2, 5  # characters of what something is called by
+_NEAR = 2  # characters between a name and 又叫
 
 _NAMED = frozenset((EntityType.PERSON, EntityType.ORGANISATION, EntityType.PLACE, EntityType.NAME))
 _END = re.compile("\\s*(?:[\\s」』”’》）)]*(?:$|[，。；！、,.;!（(]|老师|先生|女士|小姐))")
@@ -53,15 +54,17 @@ _QUESTION = re.compile("[？?]|吗[。！]?$")
 _SENTENCE = re.compile("[^。！？!?\n]+[。！？!?\n]?")
 
 _IS = "(?:的名字)?(?:叫做|叫作|名叫|叫|就是|是|名为)"
-_ROLE_LINK = re.compile(f"[」』”’]?(?P<link>\\s*|，?{_IS})\\s*[「『“‘《]?")
-_CALLED = re.compile("(?P<noun>[\u4e00-\u9fffA-Za-z]{1,12})(?:的名字)?(?:叫做|叫作|名叫|叫|名为)\\s*[「『“《]?")
-_LATER = re.compile("，(?:他|她|名字|全名)?(?:叫|名叫)\\s*[「『“]?")
+_ROLE_LINK = re.compile(f"[」』”’]?(?P<link>\\s*|[，,]?{_IS})\\s*[「『“‘《]?")
+_CALLED = re.compile(
+    "(?P<noun>[\u4e00-\u9fffA-Za-z]{1,12})(?:的名字)?(?:叫做|叫作|名叫|叫|(?<![更改定命易取])名为)\\s*[「『“《]?"
+)
+_LATER = re.compile("[，,](?:他|她|名字|全名)?(?:叫|名叫)\\s*[「『“]?")
 _BEFORE_NOUN = re.compile(
     "^.*(?:的(?!人)|我们家|我们|我家|我|咱们|有)|^(?:那|这|有|某|一)?[一]?(?:家|个|位|条|座|间|只|所|艘|支)(?!长)"
 )
 _MEASURED = re.compile("(?:那|这)[家个位条座间只所艘支][\u4e00-\u9fff]$")
 _NOT_A_NOUN = re.compile(
-    "^(?:他|她|它|你|人|都|也|被|就|不|大家|别人|有人|名字|[大本真原全学小艺笔]名|外号|绰号|所谓|现在|以前|它们|他们|她们)+$|(?:名|名字|[家个位条座间只所艘支])$"
+    "^(?:他|她|它|你|人|都|也|被|就|不|大家|别人|有人|名字|[大本真原全学小艺笔]名|外号|绰号|所谓|现在|以前|它们|他们|她们)+$|[更改定命易取]$|之所以|[年月日号]|(?:名|名字|[家个位条座间只所艘支])$"
 )
 
 _NICKNAME = re.compile(
@@ -84,7 +87,7 @@ _IN_BRACKETS = re.compile(
 _FAMILY = "老婆|老公|太太|先生|妻子|丈夫|儿子|女儿|孩子|妈妈|爸爸|妈|爸|弟弟|妹妹|哥哥|姐姐"
 _KIN = re.compile("|".join(sorted(known.KIN, key=len, reverse=True)))
 _OWNER = re.compile(
-    f"(?:(?P<role>{known.ROLE.pattern}|孩子|[妈爸])|(?P<other>[他她你您][们]?家?|别人|人家))(?P<of>的)?(?:[^，。的]{{0,4}}的)?$"
+    f"(?:(?P<role>{known.ROLE.pattern}|孩子|[妈爸])|(?P<other>[他她你您][们]?家?|别人|人家))(?P<of>的)?(?:[^，,。的]{{0,4}}的)?$"
 )
 
 _NAME_EN = r"(?P<name>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)"
@@ -230,6 +233,8 @@ def _nicknames(text: str, start: int, mentions: Sequence[EntityMention]) -> Iter
             owners = [each for each in before if each.type in _NAMED]
             if persons:
                 owners = [each for each in owners if each.type == EntityType.PERSON] or owners
+            elif owners and hit.start() - owners[-1].end > _NEAR:
+                continue  # 颐和园原是清朝的行宫, 又称…: what is meant may be something named between
             if alias is None:
                 continue
             if owners:

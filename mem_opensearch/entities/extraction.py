@@ -80,6 +80,7 @@ class Extractor:
         yield from _with_tagged_type(list(rules.find_quoted(folded)), tagged)
         yield from rules.find_codes(folded)
         yield from tagged
+        yield from rules.find_introduced(folded)
         yield from rules.find_titled(folded)
         yield from rules.find_roles(folded)
         yield from english.find_titled(folded)

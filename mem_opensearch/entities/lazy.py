@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mem_opensearch import forks
@@ -35,5 +36,11 @@ class Lazy(Generic[T]):
             return self._loaded[0]
 
     def after_fork(self) -> None:
-        """Forget the parent's value."""
+        """Forget the parent's value, and never free it.
+
+        To free it would end the threads of the model, which only the parent has, and wait for them for ever: now, or
+        when the child exits.
+        """
+        if self._loaded is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._loaded))
         self._loaded = None

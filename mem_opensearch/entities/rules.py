@@ -32,7 +32,7 @@ _ADDRESS = (
 _FREE = "(?<![\u4e00-\u9fff])|(?<=[的是和跟找问给叫请让与向对约见被由在有了])"  # 二胡老师 is no 胡老师
 _TITLED = re.compile(f"(?:{_FREE}){_COMMON_SURNAME}{_ADDRESS}")
 _FAMILIAR = re.compile(  # 老王, 小李; not 小程序, 老黄牛, 小苏打
-    rf"(?<![\u4e00-\u9fff大])[老小阿]{_COMMON_SURNAME}(?![序历牛车鱼瓜打驹野务同子醋米麦区溪镇村])"
+    rf"(?:{_FREE})[老小阿]{_COMMON_SURNAME}(?![序历牛车鱼瓜打驹野务同子醋米麦区溪镇村])"
 )
 
 
@@ -62,6 +62,13 @@ def find_titled(text: str) -> Iterator[EntityMention]:
     for pattern in (_TITLED, _FAMILIAR):
         for hit in pattern.finditer(text):
             yield EntityMention(hit.start(), hit.end(), hit.group(), EntityType.PERSON, SOURCE)
+
+
+def find_introduced(text: str) -> Iterator[EntityMention]:
+    """Yield persons whom a text introduces by a role: 总监叫盛怀瑾."""
+    for hit in known.INTRODUCED.finditer(text):
+        if known.is_surname(hit.group("name")):
+            yield EntityMention(*hit.span("name"), hit.group("name"), EntityType.PERSON, SOURCE)
 
 
 def find_roles(text: str) -> Iterator[EntityMention]:

@@ -48,6 +48,11 @@ ROLE = re.compile("|".join(sorted({*KIN, *OFFICES}, key=len, reverse=True)))
 ROLE_BEFORE = re.compile(f"(?:{ROLE.pattern})(?:是|叫|名叫)?$")
 """A role that a name stands behind."""
 
+INTRODUCED = re.compile(
+    f"(?:{ROLE.pattern})(?:名叫|叫|就是|是)(?P<name>[\u4e00-\u9fff]{{2,4}})(?=[，。；！、,.;!（(]|$)"
+)
+"""A role, and who it is: a name if it begins with a surname."""
+
 TITLES = listed(
     "先生 女士 小姐 太太 老师 教授 博士 医生 大夫 律师 经理 总监 主任 总裁 总经理 董事长 院长 校长",
     "教练 师傅 阿姨 叔叔 伯伯 同学 总统 总理 主席 部长 省长 市长 县长 将军 上校 中校 少校 皇帝 天皇",
@@ -70,7 +75,7 @@ PLACE_END = re.compile(
     "酒店|戏院|剧院|教区|国)$"
 )
 """What the name of a place may end in."""
-FIRM_PLACE_END = re.compile("(?:特别行政区|自治[区州县]|[省市县州郡镇乡村邨岛屿]|高地)$")
+FIRM_PLACE_END = re.compile("(?:特别行政区|自治[区州县]|[省市县区州郡镇乡村邨岛屿]|高地)$")
 """Endings that no name of a person has."""
 NATURE_END = re.compile("[山峰岭河江湖海洋湾溪川港城堡路街]$")
 """Endings of places that a given name may have too: 孙中山, 李大海."""
