@@ -231,7 +231,9 @@ def _nicknames(text: str, start: int, mentions: Sequence[EntityMention]) -> Iter
             alias = _name_at(text, hit.end(), mentions, quoted=hit.group()[-1:] in tuple('「『“‘"《'))
             before = [each for each in mentions if each.end <= hit.start()]
             owners = [each for each in before if each.type in _NAMED]
-            if persons:
+            if text[: hit.start()].endswith("的"):  # X的小名; what has more between is about something else
+                owners = [each for each in owners if each.end == hit.start() - 1]
+            elif persons:
                 owners = [each for each in owners if each.type == EntityType.PERSON] or owners
             elif owners and hit.start() - owners[-1].end > _NEAR:
                 continue  # 颐和园原是清朝的行宫, 又称…: what is meant may be something named between
@@ -257,7 +259,7 @@ def _name_at(
 
 
 def _brackets(text: str, named: Sequence[EntityMention]) -> Iterator[_Found]:
-    """Yield Y of X（Y）, where Y is marked as a name, is in Latin letters, or is a name of the same type."""
+    """Yield Y of X（Y）, where Y is marked as a name, is in Latin letters, or both are persons."""
     for each in named:
         hit = _IN_BRACKETS.match(text, each.end)
         if hit is None:
@@ -265,9 +267,7 @@ def _brackets(text: str, named: Sequence[EntityMention]) -> Iterator[_Found]:
         alias = _Span(*hit.span("alias"))
         inside = next((other for other in named if (other.start, other.end) == (alias.start, alias.end)), None)
         latin = known.LATIN_NAME.fullmatch(hit.group("alias")) and not each.name.isascii()
-        branch = hit.group("alias").endswith("店")
-        person_or_organisation = each.type in {EntityType.PERSON, EntityType.ORGANISATION}
-        same = inside and inside.type == each.type and person_or_organisation and not branch
+        same = inside and inside.type == each.type == EntityType.PERSON
         if hit.group("mark") or latin or same:
             yield each, alias, AliasKind.NAME
         elif each.type == EntityType.PERSON and known.ROLE.fullmatch(hit.group("alias")):
