@@ -46,6 +46,7 @@ class Alias:
 
 
 _SHORTEST, _LONGEST_NOUN = 2, 5  # characters of what something is called by
+_OWNER_WITHIN = 20  # characters before a role
 _NEAR = 2  # characters between a name and 又叫
 
 _NAMED = frozenset((EntityType.PERSON, EntityType.ORGANISATION, EntityType.PLACE, EntityType.NAME))
@@ -93,7 +94,7 @@ _OWNER = re.compile(
 _NAME_EN = r"(?P<name>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)"
 _ROLE_EN = re.compile(rf"(?:,| is| is called| is named|,? whose name is|, named)? {_NAME_EN}(?=$|[\s,.;:!)']|’)")
 _MARK_EN = r"(?:,? ?\(?(?:alias|aka|a\.k\.a\.|also known as|also called|nicknamed|goes by)) \"?“?"
-_OTHER_EN = re.compile(rf"{_NAME_EN}{_MARK_EN}(?P<alias>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)")
+_OTHER_EN = re.compile(rf"(?<!\w){_NAME_EN}{_MARK_EN}(?P<alias>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)")
 
 
 def aliases_of(text: str, mentions: Sequence[EntityMention] | None = None) -> list[Alias]:
@@ -169,16 +170,16 @@ def _named_after(text: str, role: EntityMention, mentions: Sequence[EntityMentio
             organisation = re.search("东家|客户|供应商", role.name)
             return name if called or name.type == EntityType.PERSON or organisation else None
     roles = [each for each in mentions if each.type == EntityType.ROLE]
-    for name in later:
+    for name in later if len(roles) == 1 else ():
         later_on = _LATER.search(text, role.end, name.start)
-        if later_on and later_on.end() == name.start and len(roles) == 1 and _END.match(text, name.end):
+        if later_on and later_on.end() == name.start and _END.match(text, name.end):
             return name
     return None
 
 
 def _is_the_users(text: str, role: EntityMention) -> bool:
     """Return whether it is the user's own relation: 朋友的妈妈 is not; 儿子的班主任 is one whom the user deals with."""
-    owner = _OWNER.search(text[: role.start])
+    owner = _OWNER.search(text[max(0, role.start - _OWNER_WITHIN) : role.start])
     if owner is None:
         # 带着儿子, 失业家庭父亲: whose they are is not told
         return _KIN.fullmatch(role.name) is None or not known.modifier_before(text, role.start)

@@ -73,7 +73,10 @@ def without_overlaps(mentions: Iterable[EntityMention]) -> list[EntityMention]:
     [5]
     """
     kept: list[EntityMention] = []
+    taken: set[int] = set()
     for mention in mentions:
-        if all(mention.end <= other.start or other.end <= mention.start for other in kept):
+        places = range(mention.start, mention.end)
+        if taken.isdisjoint(places):
             kept.append(mention)
+            taken.update(places)
     return sorted(kept)

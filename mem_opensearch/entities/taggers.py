@@ -48,7 +48,7 @@ class Tagger(Protocol):
     name: str
 
     def reads(self, text: str) -> bool:
-        """Return whether it knows the language of this text; nothing is loaded for a `no`."""
+        """Return whether it knows the language of this text."""
 
     def names(self, text: str) -> list[Word]:
         """Return the names of a folded text, in its order; their tags are each an `EntityType`."""
