@@ -13,6 +13,7 @@ import pytest
 from mem0 import AsyncMemory, Memory
 
 import mem_opensearch.mem0 as bridge
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import BackendUnavailable, ConfigError
 from mem_opensearch.mem0 import Mem0EntityStore, internals
 from mem_opensearch.mem0.linking import REPLACED
@@ -327,6 +328,8 @@ with ThreadPoolExecutor(4) as pool:
             process.kill()
     ids = [each for out, _ in answers for each in json.loads(out.splitlines()[-1])]
     assert len(ids) == 2 * 4 * ADDS
+    store = memory.entity_store
+    store.client.request("POST", path_of(store.collection_name, "_refresh"))  # for what other processes have written
     expect_every_link(memory, ids)
 
 

@@ -140,7 +140,7 @@ def test_an_auth_object_is_called_for_each_request(open_gateway, store_at):
     gateway = open_gateway()
     store = store_at(gateway.url, http_auth=sign)
     store.list_cols()
-    assert [request.headers["x-signed"] for request in gateway.requests] == ["1", "2"]
+    assert [request.headers["x-signed"] for request in gateway.requests] == ["1", "2", "3"]
     assert seen[0][:2] == ("GET", gateway.url + gateway.requests[0].target)
 
 

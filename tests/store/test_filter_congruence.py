@@ -229,6 +229,7 @@ def test_the_server_agrees_with_the_reference(shared):
         metadata = drawn(rows, ROWS)
         stored = {f"{batch}-{n}": row | {"data": "记忆", BATCH: batch} for n, row in enumerate(metadata[:ROWS])}
         store.insert([EAST] * len(stored), list(stored.values()), list(stored))
+        assert store.count({BATCH: batch}) == len(stored)  # and from now on searches see them, however they are sent
         held = {}
         for key, value in itertools.chain.from_iterable(map(items_of, metadata)):
             held.setdefault(key, []).append(value)
