@@ -33,6 +33,7 @@ from mem_opensearch.addresses import (
 from mem_opensearch.environment import LOCAL, Environment
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.models import Refresh
+from mem_opensearch.search_options import SearchOptions
 
 __all__ = ["LOCAL", "StoreConfig", "explain_validation"]
 
@@ -164,6 +165,12 @@ class StoreConfig(BaseSettings):
         "or update.",
     )
     bulk_max_items: int = Field(1000, ge=1, description="Most memories in one bulk request.")
+
+    # -- how memories are searched
+    search: SearchOptions = Field(
+        default_factory=SearchOptions,
+        description="Options of searches that use every signal: mode, threshold, pool, size, weights.",
+    )
 
     # -- the local node
     node_version: str = Field("3.6.0", description='Version of the local node, with url="local".')
@@ -346,7 +353,9 @@ def explain_validation(error: ValidationError, *, known: list[str]) -> str:
     for item in error.errors(include_url=False, include_input=False):
         where = ".".join(str(part) for part in item["loc"]) or "options"
         if item["type"] == "extra_forbidden":
-            lines.append(f"option '{where}' is unknown; known are: {', '.join(known)}")
+            inside = len(item["loc"]) > 1  # of `search`, the one option that holds others
+            names = sorted(SearchOptions.model_fields) if inside else known
+            lines.append(f"option '{where}' is unknown; known are: {', '.join(names)}")
         elif item["loc"]:
             lines.append(f"option '{where}': {item['msg'].removeprefix('Value error, ')}")
         else:

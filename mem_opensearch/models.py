@@ -83,6 +83,8 @@ class IndexSpec:
         dictionary: fingerprint of the dictionaries that words depend on; None where there are none to know of.
         model: name of the embedding model that the vectors come from; None where it was not told.
         index: the index that this was read from; empty for one that is not made yet.
+        background: mean and deviation of the cosines that the embedder gives for unrelated texts; None where the index
+            does not know them yet, see `fusion.Background`.
     """
 
     collection: str
@@ -95,6 +97,7 @@ class IndexSpec:
     dictionary: str | None = None
     model: str | None = None
     index: str = field(default="", compare=False)
+    background: tuple[float, float] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

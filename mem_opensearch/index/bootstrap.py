@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mem_opensearch.client.encoding import path_of
 from mem_opensearch.client.failures import from_shape
 from mem_opensearch.errors import ConfigError, IndexStateError
+from mem_opensearch.index.background import read_background
 from mem_opensearch.index.dictionary import (
     dictionary_difference,
     fit_to_dictionary,
@@ -163,6 +164,7 @@ def read_spec(client: SearchClient, collection: str) -> tuple[IndexSpec, tuple[s
         dictionary=meta.get("dictionary"),
         model=meta.get("model"),
         index=name,
+        background=read_background(meta),
     )
     wrong = []
     if meta.get("schema") != SCHEMA:

@@ -16,6 +16,7 @@ from mem_opensearch.store.searching import SearchingStore
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mem_opensearch.models import Clause
     from mem_opensearch.store.vectors import Vector
 
 Hits = list[Hit]  # names, since `list` is a method below
@@ -48,7 +49,10 @@ class ReadingStore(SearchingStore):
 
     def count(self, filters: Mapping[str, Any] | None = None) -> int:
         """Return how many rows pass a filter; all of them when none is given."""
-        clauses = compile_filter(filters)
+        return self.count_clauses(compile_filter(filters))
+
+    def count_clauses(self, clauses: Sequence[Clause]) -> int:
+        """Return how many rows pass clauses that are compiled already."""
         if not self._is_there():
             return 0
         with self._watching():
@@ -99,7 +103,7 @@ class ReadingStore(SearchingStore):
             raise InvalidInputError(
                 f"{len(vectors_list)} vectors but {len(queries)} queries; they go together one by one"
             )
-        _check_top_k(top_k)
+        check_top_k(top_k)
         checked = [self._check_vector(vector, owner="the query") for vector in vectors_list]
         clauses = compile_filter(filters)
         if not self._is_there():
@@ -126,15 +130,15 @@ class ReadingStore(SearchingStore):
         Returns:
             Hits with the raw BM25 score (> 0, unbounded), summed over the fields of `queries.FIELD_BOOSTS`.
         """
-        _check_top_k(top_k)
+        check_top_k(top_k)
         clauses = compile_filter(filters)
-        _check_query(query)
+        check_query(query)
         if not query.strip() or (spec := self._found()) is None:
             return []
         clauses += self._rows.hidden()
         boosts = self._field_boosts()
-        hits = self._search_words(
-            spec, lambda words: bodies.keyword_search(query, size=top_k, filters=clauses, words=words, boosts=boosts)
+        (hits,) = self._search_words(
+            spec, lambda words: [bodies.keyword_search(query, size=top_k, filters=clauses, words=words, boosts=boosts)]
         )
         return [hit_from(hit["_source"], row_id, hit["_score"]) for row_id, hit in self._rows.with_ids(hits)]
 
@@ -150,7 +154,7 @@ class ReadingStore(SearchingStore):
         """
         clauses = compile_filter(filters)
         if top_k is not None:
-            _check_top_k(top_k, most=None)
+            check_top_k(top_k, most=None)
         if top_k is not None and top_k <= _MAX_K:
             clauses += self._rows.hidden() if self._is_there() else []
             (hits,) = self._search_all([bodies.listing(size=top_k, filters=clauses)])
@@ -163,12 +167,14 @@ class ReadingStore(SearchingStore):
         return [[hit_from(hit["_source"], row_id, None) for row_id, hit in self._rows.with_ids(hits)]]
 
 
-def _check_top_k(top_k: object, *, most: int | None = _MAX_K) -> None:
+def check_top_k(top_k: object, *, most: int | None = _MAX_K) -> None:
+    """Refuse what is no number of rows that can be asked for."""
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1 or (most and top_k > most):
         raise InvalidInputError(f"top_k is {top_k!r}; it is a whole number from 1 {f'to {most}' if most else 'up'}")
 
 
-def _check_query(query: object) -> None:
+def check_query(query: object) -> None:
+    """Refuse what is no text that can be looked for."""
     if not isinstance(query, str):
         raise InvalidInputError(f"the query is {type(query).__name__}, expected a string")
     try:

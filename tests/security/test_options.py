@@ -267,6 +267,20 @@ def test_node_options_reach_the_local_node(opensearch_url, store_at, monkeypatch
     assert (asked["version"], asked["data"]) == ("2.19.1", "/somewhere")
 
 
+def test_search(make_store):
+    """What a searcher takes for all its searches."""
+    from mem_opensearch.search import Searcher
+
+    store = make_store(search={"mode": "rrf"})
+    store.insert([[1, 0, 0, 0]], [{"data": "我喝咖啡", "user_id": "u1"}], ["m1"])
+    searcher = Searcher(store)
+    assert searcher.search("咖啡", vector=[1, 0, 0, 0], filters={"user_id": "u1"}).mode == "rrf"
+    with pytest.raises(ConfigError, match=r"'search.mood' is unknown; known are: mode, pool, size, threshold, weights"):
+        make_store(search={"mood": "good"})
+    with pytest.raises(ConfigError, match="known are: words, identifiers, entity"):
+        Searcher(make_store(search={"weights": {"wörter": 1}}))
+
+
 EFFECTS = {
     "url": test_url,
     "host": test_host_and_port,
@@ -305,6 +319,7 @@ EFFECTS = {
     "engine": test_engine,
     "max_request_bytes": test_max_request_bytes,
     "on_duplicate": test_on_duplicate,
+    "search": test_search,
     "bulk_max_bytes": test_bulk_limits,
     "bulk_max_items": test_bulk_limits,
     "node_version": test_node_options_reach_the_local_node,

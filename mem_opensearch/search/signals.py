@@ -1,0 +1,157 @@
+"""Turn the hits of a request into candidates with typed signals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from mem_opensearch.context import only_asks
+from mem_opensearch.fusion import Candidate, Replacement
+from mem_opensearch.queries import FIELD_BOOSTS
+from mem_opensearch.search.request import COSINE, IDENTIFIER_FIELDS, KNN
+from mem_opensearch.store.annotations import text_hash
+from mem_opensearch.store.documents import TEXT_KEY
+from mem_opensearch.temporal import closeness, event_window, is_statement, slots_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mem_opensearch.search.names import Names
+    from mem_opensearch.search.question import Asked
+    from mem_opensearch.temporal import Window
+
+_WORD_FIELDS = tuple(name for name in FIELD_BOOSTS if name not in IDENTIFIER_FIELDS)
+_REGIONAL = ".regional"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A row with what the server measured.
+
+    Attributes:
+        id: the memory's id.
+        source: what was read of it.
+        cosine: of its vector and the question's; None where it was not measured.
+        fields: field -> raw BM25, or weight of identifiers; those that did not match are missing.
+        nearest: whether it is among the nearest in meaning.
+    """
+
+    id: str
+    source: Mapping[str, Any]
+    cosine: float | None
+    fields: Mapping[str, float] = field(default_factory=dict)
+    nearest: bool = False
+
+    @property
+    def text(self) -> str:
+        """The memory's text."""
+        text = self.payload.get(TEXT_KEY)
+        return text if isinstance(text, str) else ""
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """The memory's payload, as it was stored."""
+        return self.source.get("payload") or {}
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Folded names that it holds."""
+        return self.source.get("entities") or ()
+
+    @property
+    def words(self) -> float:
+        """BM25 over all fields of words."""
+        return sum(score for name, score in self.fields.items() if name.removesuffix(_REGIONAL) in _WORD_FIELDS)
+
+    @property
+    def identifiers(self) -> float:
+        """How many identifiers of the question it holds whole."""
+        return sum(self.fields.get(name, 0.0) / FIELD_BOOSTS[name] for name in IDENTIFIER_FIELDS)
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When it was said."""
+        return moment_of(self.source.get("created_at"))
+
+
+def measured_by_names(row_id: str, hit: Mapping[str, Any], *, cosine_of: Any) -> Measured:  # noqa: ANN401 - Dialect.cosine_of
+    """Return what one hit of a request with named scores says."""
+    scores: Mapping[str, float] = hit["matched_queries"]
+    return Measured(
+        id=row_id,
+        source=hit["_source"],
+        cosine=cosine_of(scores[COSINE]) if COSINE in scores else None,
+        fields={name: score for name, score in scores.items() if name.removesuffix(_REGIONAL) in FIELD_BOOSTS},
+        nearest=KNN in scores,
+    )
+
+
+def candidates_of(
+    rows: Sequence[Measured], asked: Asked, *, windows: Sequence[Window], names: Names
+) -> list[Candidate]:
+    """Return the candidates of a search."""
+    links = names.closeness({row.id: row.names for row in rows})
+    texts = {row.id: row.text for row in rows}
+    talks = Counter(row.source.get("conversation") for row in rows)
+    places = {(row.source.get("conversation"), row.source.get("seq")) for row in rows}
+    return [
+        Candidate(
+            id=row.id,
+            cosine=row.cosine,
+            words=row.words,
+            identifiers=row.identifiers,
+            entity=links.get(row.id, 0.0) if names.rows else None,
+            asks=_asks(row, places),
+            in_window=_in_window(row, windows),
+            same_slot=bool(asked.slots and is_statement(row.text) and asked.slots & slots_of(row.text)),
+            superseded_by=_replacement(row, texts),
+            created_at=row.created_at,
+            per_field=row.fields,
+            **_place(row, talks),
+        )
+        for row in rows
+    ]
+
+
+def _place(row: Measured, talks: Mapping[str | None, int]) -> dict[str, Any]:
+    """Return the place in a talk; a fact that stands alone has none, so that talks don't concern it."""
+    conversation = row.source.get("conversation")
+    if conversation is None or talks[conversation] == 1:
+        return {}
+    return {"conversation": conversation, "seq": row.source.get("seq")}
+
+
+def _asks(row: Measured, places: set[tuple[Any, Any]]) -> bool:
+    conversation, seq = row.source.get("conversation"), row.source.get("seq")
+    return conversation is not None and seq is not None and (conversation, seq + 1) in places and only_asks(row.text)
+
+
+def _in_window(row: Measured, windows: Sequence[Window]) -> float | None:
+    if not windows:
+        return None
+    said_at = row.created_at
+    event = event_window(row.text, said_at) if said_at and row.source.get("event_date") else None
+    return closeness(windows, created_at=said_at, event=event)
+
+
+def _replacement(row: Measured, texts: Mapping[str, str]) -> Replacement | None:
+    """Return the strongest link to a newer memory that is among the candidates and still says the same."""
+    for link in row.source.get("superseded_by") or ():
+        text = texts.get(link["id"])
+        if text is not None and text_hash(text) == link["text"]:
+            return Replacement(link["id"], frozenset(link["slots"]))
+    return None
+
+
+def moment_of(value: object) -> datetime | None:
+    """Return a stored date with a time zone, UTC where it has none; None for what is no date."""
+    first = value[0] if isinstance(value, list) and value else value
+    if not isinstance(first, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(first)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
