@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mem_opensearch.models import Clause
-    from mem_opensearch.search.question import Asked
+    from mem_opensearch.search.question import Asked, Span
     from mem_opensearch.store import EntityStore, OpenSearchVectorStore
 
 MOST_ROWS = 100
@@ -105,9 +105,6 @@ class Names:
         return list(dict.fromkeys(row.name for row in self.rows if memory_id in row.memory_ids))
 
 
-Span = tuple[datetime, datetime]
-
-
 def look_up(
     store: OpenSearchVectorStore,
     entities: EntityStore,
@@ -137,6 +134,7 @@ def look_up(
             _named(asked.possible_names, scope),
         ]
     if asked.needs_span:
+        store.show_writes()
         ends = {name: {name: {"field": "created_at"}} for name in ("min", "max")}
         lines += [
             {"index": store.collection_name},

@@ -15,8 +15,8 @@ from mem_opensearch.search.background import background_for
 from mem_opensearch.search.explain import why as explain_why
 from mem_opensearch.search.fallback import measure_in_two
 from mem_opensearch.search.mem0_boosts import boosts_for_question
-from mem_opensearch.search.names import Names, Span, look_up
-from mem_opensearch.search.question import Asked, scope_in
+from mem_opensearch.search.names import Names, look_up
+from mem_opensearch.search.question import Asked, Span, scope_in
 from mem_opensearch.search.ranking import Looked
 from mem_opensearch.store import EntityStore, OpenSearchVectorStore
 from mem_opensearch.store.vectors import check_vector
@@ -182,14 +182,15 @@ class Searcher:
         named = {} if asked.mode == "mem0" else scope  # mem0 compares names by meaning, see `_mem0_boosts`
         vector, (rows, span) = self._embed_and_look_up(question, asked, named, clauses, degraded)
         names = Names.of(asked.question, rows)
-        windows = question.windows(span)
+        times = question.windows(span)
+        windows = [window for choices in times for window in choices]
         wanted = self._wanted(asked, vector, clauses, names, windows)
         measured = self._measure(spec, wanted, names, degraded)
         return Looked(
             question=question,
             names=names,
             rows=measured,
-            candidates=signals.candidates_of(measured, question, windows=windows, names=names),
+            candidates=signals.candidates_of(measured, question, times=times, names=names),
             weights=self._weights,
             background=self._background(spec),
             degraded=tuple(degraded),

@@ -89,9 +89,17 @@ def measured_by_names(row_id: str, hit: Mapping[str, Any], *, cosine_of: Any) ->
 
 
 def candidates_of(
-    rows: Sequence[Measured], asked: Asked, *, windows: Sequence[Window], names: Names
+    rows: Sequence[Measured], asked: Asked, *, times: Sequence[Sequence[Window]], names: Names
 ) -> list[Candidate]:
-    """Return the candidates of a search."""
+    """Return the candidates of a search.
+
+    Args:
+        rows: what was found.
+        asked: the question.
+        times: the times that it names, each with what it may mean; see `Asked.windows`.
+        names: what is known of its names.
+    """
+    windows = [_meant(choices, rows) for choices in times]
     links = names.closeness({row.id: row.names for row in rows})
     texts = {row.id: row.text for row in rows}
     talks = Counter(row.source.get("conversation") for row in rows)
@@ -126,6 +134,13 @@ def _place(row: Measured, talks: Mapping[str | None, int]) -> dict[str, Any]:
 def _asks(row: Measured, places: set[tuple[Any, Any]]) -> bool:
     conversation, seq = row.source.get("conversation"), row.source.get("seq")
     return conversation is not None and seq is not None and (conversation, seq + 1) in places and only_asks(row.text)
+
+
+def _meant(choices: Sequence[Window], rows: Sequence[Measured]) -> Window:
+    """Return the latest of several times that a memory is of, or the likeliest where none is of any."""
+    said_at = [moment for row in rows if (moment := row.created_at)]
+    latest = sorted(choices, key=lambda window: window.start, reverse=True)
+    return next((window for window in latest if any(map(window.holds, said_at))), choices[0])
 
 
 def _in_window(row: Measured, windows: Sequence[Window]) -> float | None:
