@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LONGEST_NAME = 8
 """Characters of the longest Chinese name that `possible_names` thinks of."""
 MOST_NAMES = 400
-"""Names that `possible_names` gives at most; a question of 60 characters has some 350."""
+"""Names that `possible_names` gives at most of a question; a question of 60 characters has some 350."""
 
 _RUN = re.compile("[\u3007\u3400-\u9fff\U00020000-\U0003fffd·‧・]+|[A-Za-z0-9][\\w.&'’-]*(?: [A-Za-z0-9][\\w.&'’-]*)*")
 _HAN = re.compile("[\u3007\u3400-\u9fff\U00020000-\U0003fffd]")
@@ -94,13 +94,17 @@ def names_in(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
     return sorted(spans)
 
 
-def possible_names(text: str) -> list[str]:
+def possible_names(text: str, *, most: int | None = MOST_NAMES) -> list[str]:
     """Return all that might be a name in a text, folded as names are compared: to look up which are known.
 
     A tagger doesn't know that 半碗春 or 算盘 is a name; the user's entities do, and one `terms` query finds them.
 
+    Args:
+        text: a question, or a memory.
+        most: names to give at most, the longest; all where it is None, some seven for each character of a memory.
+
     Returns:
-        Chinese pieces of 2 to 8 characters and runs of 1 to 4 Latin words, each once, longest first, at most 400.
+        Chinese pieces of 2 to 8 characters and runs of 1 to 4 Latin words, each once, longest first.
 
     Raises:
         InvalidInputError: this is no text.
@@ -126,7 +130,7 @@ def possible_names(text: str) -> list[str]:
             for start in range(len(latin) - length + 1)
         )
     names = {fold_name(piece) for piece in pieces if not known.TIME.fullmatch(piece)} - {""}
-    return sorted(names, key=lambda name: (-len(name), name))[:MOST_NAMES]
+    return sorted(names, key=lambda name: (-len(name), name))[:most]
 
 
 def _is_proper(query: str, span: tuple[int, int], mentions: Sequence[EntityMention]) -> bool:

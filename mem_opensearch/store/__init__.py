@@ -2,6 +2,7 @@
 
 from mem_opensearch.store.entities import EntityStore
 from mem_opensearch.store.entity_rows import Entity, Link
+from mem_opensearch.store.linker import EntityLinker, MemoryText
 from mem_opensearch.store.vector_store import OpenSearchVectorStore
 
-__all__ = ["Entity", "EntityStore", "Link", "OpenSearchVectorStore"]
+__all__ = ["Entity", "EntityLinker", "EntityStore", "Link", "MemoryText", "OpenSearchVectorStore"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from mem_opensearch import queries as bodies
+from mem_opensearch.entities import possible_names
 from mem_opensearch.errors import InvalidInputError, MemoryNotFoundError, ScopeError
 from mem_opensearch.models import hit_from
-from mem_opensearch.store import documents
+from mem_opensearch.store import documents, naming
 from mem_opensearch.store import entity_rows as rows
 from mem_opensearch.store.entity_collection import EntityCollection
 from mem_opensearch.store.entity_rows import Entity, Link, Scope, entity_from, entity_id
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mem_opensearch.config import StoreConfig
+    from mem_opensearch.store.naming import NamedRow, OtherNames
     from mem_opensearch.store.vector_store import OpenSearchVectorStore
 
-_MOST = 10_000  # rows of one answer; the server's own limit
 _Vectors = Any  # a list of vectors, or a matrix
 
 
@@ -132,10 +133,38 @@ class EntityStore(EntityCollection):
         Returns:
             At most 10,000, in no meaningful order that is yet the same each time.
         """
-        folded = rows.check_name(name)
-        named = [{"term": {"name_folded": folded}}, {"term": {"aliases": folded}}]
-        clause = {"bool": {"should": named, "minimum_should_match": 1}}
+        clause = naming.named([rows.check_name(name)])
         return self._list([*rows.scope_clauses(scope, entity_type=entity_type), clause])
+
+    def find_named(self, text: str, scope: Scope) -> list[Entity]:
+        """Return, by one request, the entities whose name or alias a text may say; see `entities.possible_names`.
+
+        For a question: `entities.factor` and `entities.closeness` take what is found.
+
+        Returns:
+            At most 10,000, in no meaningful order; none where the text has nothing that could be a name, and where
+            there is no entity collection.
+
+        Raises:
+            InvalidInputError, ScopeError: this is no text, or no scope; nothing was sent.
+        """
+        clauses = rows.scope_clauses(scope)
+        names = possible_names(text, most=naming.MOST_NAMES)
+        return self._list([*clauses, naming.named(names)]) if names else []
+
+    def find_names(self, asked: Iterable[tuple[Scope, Iterable[str]]]) -> list[NamedRow]:
+        """Return the rows that have one of many names, without their links: one request for some 200,000 names.
+
+        Args:
+            asked: whose names, see `naming.owner_of`, and which, folded.
+
+        Returns:
+            The rows of all who were asked for, each once if nobody is asked for twice.
+        """
+        found = []
+        for searches in naming.requests(asked):
+            found += [hit["_source"] for hits in self._search_all(searches) for hit in hits]
+        return [naming.NamedRow.from_source(source) for source in found]
 
     def find_by_memory(self, memory_id: str, scope: Scope) -> list[Entity]:
         """Return the entities that a memory names; see `find`."""
@@ -170,6 +199,20 @@ class EntityStore(EntityCollection):
             MemoryNotFoundError: there is no such entity.
         """
         self._change_aliases(entity_id(entity, scope, entity_type), rows.aliases_change(add=_several(names)))
+
+    def add_aliases_many(self, aliases: Iterable[OtherNames]) -> None:
+        """Give many entities other names in few requests; see `add_aliases`.
+
+        An entity that is not stored, since its last memory was deleted a moment ago, gets none.
+
+        Raises:
+            ScopeError, InvalidInputError: an argument is wrong; nothing was sent.
+            PartialWriteError: names the ids of the rows that were written, and of those that were not.
+        """
+        names: dict[str, list[str]] = {}
+        for each in aliases:
+            names.setdefault(each.id, []).extend(_several(each.names))
+        self._change_many([rows.aliases_line(row_id, given) for row_id, given in names.items()])
 
     def remove_aliases(self, entity: str, names: Sequence[str], scope: Scope, *, entity_type: str = "") -> None:
         """Take names from an entity, in any spelling; one that it has not is no error.
@@ -226,7 +269,7 @@ class EntityStore(EntityCollection):
             raise MemoryNotFoundError(f"entity '{row_id}' is not stored in '{self.collection_name}'; link it first")
 
     def _list(self, clauses: Sequence[Any]) -> list[Entity]:
-        (hits,) = self._search_all([bodies.listing(size=_MOST, filters=clauses)])
+        (hits,) = self._search_all([bodies.listing(size=naming.MOST_ROWS, filters=clauses)])
         return [entity_from(hit_from(hit["_source"], hit["_id"], None)) for hit in hits]
 
 

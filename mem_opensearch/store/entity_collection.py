@@ -105,19 +105,24 @@ class EntityCollection(OpenSearchVectorStore):
         spec, landed = self._ensure(), set[str]()
         words = self._words_of(spec)
         lines = (rows.link_line(row | words.row(row["text"])) for row in gathered.values())
-        groups = bulk.chunks(lines, max_bytes=self.config.bulk_max_bytes, max_items=self.config.bulk_max_items)
         with self._watching(), self._visibility.writing() as refresh:
             try:
-                bulk.write_bulk(
-                    self.client,
-                    self.collection_name,
-                    groups,
-                    refresh=refresh,
-                    landed=landed,
-                )
+                self._write_lines(lines, refresh=refresh, landed=landed)
             finally:
                 texts = {row_id: row["text"] for row_id, row in gathered.items()}
                 self._write_words_again(spec, landed, texts, refresh=refresh)
+
+    def _change_many(self, lines: Sequence[bulk.Line]) -> None:
+        """Run a script on each of many rows."""
+        if not lines or not self._is_there():
+            return
+        self._refuse_a_server_without_scripts()
+        with self._watching(), self._visibility.writing() as refresh:
+            self._write_lines(lines, refresh=refresh, landed=set())
+
+    def _write_lines(self, lines: Iterable[bulk.Line], *, refresh: str, landed: set[str]) -> None:
+        groups = bulk.chunks(lines, max_bytes=self.config.bulk_max_bytes, max_items=self.config.bulk_max_items)
+        bulk.write_bulk(self.client, self.collection_name, groups, refresh=refresh, landed=landed)
 
     def _change(self, row_id: str, script: Mapping[str, Any]) -> bool:
         """Run a script on a row; return whether there is one."""

@@ -74,6 +74,11 @@ class Link:
     entity_type: str = ""
     vector: Any = field(default=None, compare=False, repr=False)
 
+    @property
+    def row_id(self) -> str:
+        """The `_id` of the entity's row."""
+        return entity_id(self.entity, self.scope, self.entity_type)
+
     def payload(self) -> dict[str, Any]:
         """Return the payload of a row that has this link only, with the keys that mem0 uses."""
         links = {TYPE_KEY: self.entity_type, LINKS_KEY: [self.memory_id]}
@@ -208,6 +213,7 @@ ctx._source.memory_ids = links;
 ctx._source.payload.linked_memory_ids = ctx._source.memory_ids;
 """
 _ALIASES_SCRIPT = """
+if (ctx.op == 'create') { ctx.op = 'none'; return; }
 def folded = ctx._source.aliases == null ? new ArrayList() : ctx._source.aliases;
 def given = ctx._source.payload.aliases == null ? new ArrayList() : ctx._source.payload.aliases;
 boolean same = true;
@@ -258,6 +264,13 @@ def aliases_change(*, add: Sequence[str] = (), remove: Sequence[str] = ()) -> di
     """Return the script that adds and removes names; one that folds to a name which is there adds nothing."""
     params = {"folded": [check_name(name) for name in add], "given": list(add)}
     return _script(_ALIASES_SCRIPT, params | {"remove": [check_name(name) for name in remove]})
+
+
+def aliases_line(row_id: str, names: Sequence[str]) -> Line:
+    """Return the bulk item that adds names to a row; without effect where there is none."""
+    body = {"scripted_upsert": True, "upsert": {}, "script": aliases_change(add=names)}
+    action = {"update": {"_id": row_id, "retry_on_conflict": RETRY_ON_CONFLICT}}
+    return Line(row_id, encode_lines([action, body]))
 
 
 def entity_from(hit: Hit) -> Entity:
