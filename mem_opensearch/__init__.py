@@ -16,16 +16,20 @@ if TYPE_CHECKING:
     from mem_opensearch.mem0 import register, unregister
     from mem_opensearch.models import Hit
     from mem_opensearch.node import LocalNode
-    from mem_opensearch.store import Entity, EntityStore, Link, OpenSearchVectorStore
+    from mem_opensearch.search import Searcher
+    from mem_opensearch.store import Entity, EntityLinker, EntityStore, Link, MemoryText, OpenSearchVectorStore
 
 _HOMES = {
     "Entity": "mem_opensearch.store",
+    "EntityLinker": "mem_opensearch.store",
     "EntityStore": "mem_opensearch.store",
     "Hit": "mem_opensearch.models",
     "Link": "mem_opensearch.store",
     "LocalNode": "mem_opensearch.node",
     "MemOpenSearchError": "mem_opensearch.errors",
+    "MemoryText": "mem_opensearch.store",
     "OpenSearchVectorStore": "mem_opensearch.store",
+    "Searcher": "mem_opensearch.search",
     "StoreConfig": "mem_opensearch.config",
     "register": "mem_opensearch.mem0",
     "unregister": "mem_opensearch.mem0",
@@ -33,12 +37,15 @@ _HOMES = {
 
 __all__ = [
     "Entity",
+    "EntityLinker",
     "EntityStore",
     "Hit",
     "Link",
     "LocalNode",
     "MemOpenSearchError",
+    "MemoryText",
     "OpenSearchVectorStore",
+    "Searcher",
     "StoreConfig",
     "__version__",
     "register",

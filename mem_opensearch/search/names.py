@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.client.failures import from_status
-from mem_opensearch.entities import closeness, factor
+from mem_opensearch.entities import closeness, factor, possible_names
 from mem_opensearch.models import hit_from
 from mem_opensearch.store.entity_rows import Entity, entity_from, scope_clauses
 from mem_opensearch.text import fold_name
@@ -21,20 +20,11 @@ if TYPE_CHECKING:
     from mem_opensearch.search.question import Asked, Span
     from mem_opensearch.store import EntityStore, OpenSearchVectorStore
 
-MOST_ROWS = 100
-"""Entities of one question: each of its possible names may be several, of different types."""
+MOST_ROWS = 500
+"""Entities of one question: those that it names, and those that stand beside them in memories."""
 
 MOST_LINKED = 200
-"""Linked memories of one question, the latest links of each entity; a name that more memories hold tells little."""
-
-
-@dataclass(frozen=True, slots=True)
-class _SaidBeside:
-    """An entity as the candidates have it: with the memories among them that name it."""
-
-    name: str
-    memory_ids: Sequence[str]
-    aliases: Sequence[str] = ()
+"""Linked memories that one request asks for by their ids; a name that more memories hold tells little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +35,13 @@ class Names:
         asked: the names that it asks about; empty where none is known.
         rest: what it asks of them.
         rows: the entities with such a name or alias.
+        links: memory id -> closeness in (0, 1], see `entities.closeness`.
     """
 
     asked: tuple[str, ...]
     rest: str
     rows: tuple[Entity, ...] = ()
+    links: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def none(cls, question: str) -> Names:
@@ -59,46 +51,19 @@ class Names:
     @classmethod
     def of(cls, question: str, rows: Sequence[Entity]) -> Names:
         """Part a question by the entities that were found for it."""
-        known = {fold_name(name) for row in rows for name in (row.name, *row.aliases)}
+        said = set(possible_names(question))
+        known = {fold_name(name) for row in rows for name in (row.name, *row.aliases)} & said
         if not known:
             return cls.none(question)
         parted = factor(question, known)
         asked = {fold_name(name) for name in parted.names}
         meant = tuple(row for row in rows if asked & {fold_name(name) for name in (row.name, *row.aliases)})
-        return cls(parted.names, parted.rest, meant) if meant else cls.none(question)
+        return cls(parted.names, parted.rest, meant, closeness(parted.names, rows)) if meant else cls.none(question)
 
     @property
     def linked(self) -> list[str]:
-        """Ids of the memories that name them, each once, at most `MOST_LINKED`."""
-        share = max(1, MOST_LINKED // max(1, len(self.rows)))
-        return list(dict.fromkeys(memory_id for row in self.rows for memory_id in row.memory_ids[-share:]))
-
-    def beside(self, said: Mapping[str, Sequence[str]]) -> set[str]:
-        """Return the folded names that stand beside them in memories that name them, and their aliases.
-
-        Args:
-            said: memory id -> folded names, for the candidates.
-        """
-        direct = {memory_id for row in self.rows for memory_id in row.memory_ids}
-        own = {fold_name(row.name) for row in self.rows}
-        others = {name for memory_id in direct for name in said.get(memory_id, ())}
-        return (others | {fold_name(alias) for row in self.rows for alias in row.aliases}) - own
-
-    def closeness(self, said: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return memory id -> closeness in (0, 1], see `entities.closeness`.
-
-        Args:
-            said: memory id -> folded names, for the candidates.
-        """
-        if not self.rows:
-            return {}
-        holders: defaultdict[str, list[str]] = defaultdict(list)
-        for memory_id, names in said.items():
-            for name in names:
-                holders[name].append(memory_id)
-        known = {fold_name(row.name) for row in self.rows}
-        others = [_SaidBeside(name, ids) for name, ids in holders.items() if name not in known]
-        return closeness(self.asked, [*self.rows, *others])
+        """Ids of the memories that are linked to them, the closest first, at most `MOST_LINKED`."""
+        return sorted(self.links, key=lambda memory_id: -self.links[memory_id])[:MOST_LINKED]
 
     def linking(self, memory_id: str) -> list[str]:
         """Return the names by which a memory is linked itself."""
@@ -152,13 +117,18 @@ def look_up(
 
 
 def _named(names: Sequence[str], scope: Mapping[str, str]) -> dict[str, Any]:
-    either: list[Clause] = [{"terms": {name: list(names)}} for name in ("name_folded", "aliases")]
+    # First those that have such a name; then those that stand beside one in a memory.
+    either = [_constant("name_folded", names, 2.0), _constant("aliases", names, 2.0), _constant("beside", names, 1.0)]
     return {
         "size": MOST_ROWS,
-        "query": {"bool": {"filter": [*scope_clauses(scope), {"bool": {"should": either, "minimum_should_match": 1}}]}},
+        "query": {"bool": {"filter": scope_clauses(scope), "should": either, "minimum_should_match": 1}},
         "_source": ["payload"],
         "track_total_hits": False,
     }
+
+
+def _constant(field: str, names: Sequence[str], boost: float) -> Clause:
+    return {"constant_score": {"filter": {"terms": {field: list(names)}}, "boost": boost}}
 
 
 def _span(answer: Mapping[str, Any]) -> Span | None:

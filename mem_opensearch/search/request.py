@@ -23,7 +23,7 @@ IDENTIFIER_FIELDS: Final = ("text.joined", "text.mixed")
 KNN, COSINE, CONTEXT, LINKED, NAME, WINDOW = "knn", "cosine", "context", "linked", "name", "window"
 """What clauses are called; those of words and identifiers bear the name of their field."""
 
-SIGNALS = [*SHOWN, "created_at", "conversation", "seq", "event_date", "entities", "superseded_by"]
+SIGNALS = [*SHOWN, "created_at", "conversation", "seq", "event_date", "superseded_by"]
 """What is read of a candidate's source."""
 
 _FIRST, _SECOND = 1000.0, 100.0
@@ -108,19 +108,6 @@ def signals_request(
         *bringing_clauses(wanted, words=words),
     ]
     return _measured(wanted, dialect, {"bool": {"should": found_by, "minimum_should_match": 1}})
-
-
-def linked_request(
-    wanted: Wanted, names: Sequence[str], *, words: WordField, dialect: Dialect, boosts: Mapping[str, float]
-) -> dict[str, Any]:
-    """Return the body that brings memories that name one of `names`, with the same signals."""
-    scored = [
-        *word_clauses(wanted, words=words, boosts=boosts),
-        *identifier_clauses(wanted, words=words, boosts=boosts),
-    ]
-    body = _measured(wanted, dialect, _constant({"terms": {"entities": list(names)}}, 0.0, LINKED))
-    body["query"]["bool"]["should"] += scored
-    return body
 
 
 def _measured(wanted: Wanted, dialect: Dialect, must: Clause) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from mem_opensearch.store import EntityStore, OpenSearchVectorStore
 from mem_opensearch.store.vectors import check_vector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from mem_opensearch.embed import Embedder
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 MEM0_OVERFETCH, MEM0_LEAST = 4, 60
 """mem0 looks at four times the results that are wanted, and at 60 at least."""
-
-MOST_BESIDE = 100
-"""Memories that are looked for because they hold a name that stands beside one of the question's."""
 
 _MOST = 10_000  # the server's own limit of one page
 
@@ -98,8 +95,7 @@ class Searcher:
         """Return the memories that answer a question, best first.
 
         It takes one request to the memories, and one before it that looks up which names of the question are known
-        (none where it has no scope). A third one follows where names are known and more memories match than one
-        request brings, and on servers that don't tell each signal's score.
+        (none where it has no scope). A third one follows on servers that don't tell each signal's score.
 
         Args:
             query: what is asked, not blank.
@@ -185,7 +181,7 @@ class Searcher:
         times = question.windows(span)
         windows = [window for choices in times for window in choices]
         wanted = self._wanted(asked, vector, clauses, names, windows)
-        measured = self._measure(spec, wanted, names, degraded)
+        measured = self._measure(spec, wanted, degraded)
         return Looked(
             question=question,
             names=names,
@@ -239,7 +235,7 @@ class Searcher:
             linked=names.linked,
         )
 
-    def _measure(self, spec: IndexSpec, wanted: request.Wanted, names: Names, degraded: list[str]) -> list[Measured]:
+    def _measure(self, spec: IndexSpec, wanted: request.Wanted, degraded: list[str]) -> list[Measured]:
         """Return every candidate with its signals."""
         dialect, boosts = self._store.client.dialect, self._store.boosts()
 
@@ -253,23 +249,13 @@ class Searcher:
         if not (dialect.has_named_scores and dialect.has_scripts):
             return measure_in_two(self._store, spec, wanted, note=note)
 
-        def ask(build: Callable[[Any], dict[str, Any]]) -> list[Measured]:
-            (hits,) = self._store.find_words(
-                spec, lambda words: [build(words)], params={"include_named_queries_score": "true"}, note=note
-            )
-            return [signals.measured_by_names(row_id, hit, cosine_of=dialect.cosine_of) for row_id, hit in hits]
-
-        rows = ask(lambda words: request.signals_request(wanted, words=words, dialect=dialect, boosts=boosts))
-        # Where fewer are near than could be, they are all that there is.
-        is_all = sum(row.nearest for row in rows) < wanted.pool
-        if names.rows and not is_all and (others := names.beside({row.id: row.names for row in rows})):
-            more = replace(wanted, size=MOST_BESIDE)
-            there = {row.id for row in rows}
-            found = ask(
-                lambda words: request.linked_request(more, sorted(others), words=words, dialect=dialect, boosts=boosts)
-            )
-            rows += [row for row in found if row.id not in there]
-        return rows
+        (hits,) = self._store.find_words(
+            spec,
+            lambda words: [request.signals_request(wanted, words=words, dialect=dialect, boosts=boosts)],
+            params={"include_named_queries_score": "true"},
+            note=note,
+        )
+        return [signals.measured_by_names(row_id, hit, cosine_of=dialect.cosine_of) for row_id, hit in hits]
 
     def _background(self, spec: IndexSpec) -> Background | None:
         with self._lock:

@@ -56,11 +56,6 @@ class Measured:
         return self.source.get("payload") or {}
 
     @property
-    def names(self) -> Sequence[str]:
-        """Folded names that it holds."""
-        return self.source.get("entities") or ()
-
-    @property
     def words(self) -> float:
         """BM25 over all fields of words."""
         return sum(score for name, score in self.fields.items() if name.removesuffix(_REGIONAL) in _WORD_FIELDS)
@@ -100,7 +95,6 @@ def candidates_of(
         names: what is known of its names.
     """
     windows = [_meant(choices, rows) for choices in times]
-    links = names.closeness({row.id: row.names for row in rows})
     texts = {row.id: row.text for row in rows}
     talks = Counter(row.source.get("conversation") for row in rows)
     places = {(row.source.get("conversation"), row.source.get("seq")) for row in rows}
@@ -110,7 +104,7 @@ def candidates_of(
             cosine=row.cosine,
             words=row.words,
             identifiers=row.identifiers,
-            entity=links.get(row.id, 0.0) if names.rows else None,
+            entity=names.links.get(row.id, 0.0) if names.rows else None,
             asks=_asks(row, places),
             in_window=_in_window(row, windows),
             same_slot=bool(asked.slots and is_statement(row.text) and asked.slots & slots_of(row.text)),

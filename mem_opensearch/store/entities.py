@@ -13,6 +13,7 @@ from mem_opensearch.store import entity_rows as rows
 from mem_opensearch.store.entity_collection import EntityCollection
 from mem_opensearch.store.entity_rows import Entity, Link, Scope, entity_from, entity_id
 from mem_opensearch.store.links import ENTITIES_SUFFIX
+from mem_opensearch.text import fold_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -104,6 +105,7 @@ class EntityStore(EntityCollection):
         vectors = self._vectors_of(given)
         built = [
             self._build(link.payload(), vectors.get(link.entity) if link.vector is None else link.vector)
+            | ({"beside": [fold_name(name) for name in link.beside][-rows.MOST_BESIDE :]} if link.beside else {})
             for link in given
         ]
         ids = [row["id"] for row in built]

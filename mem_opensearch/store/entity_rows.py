@@ -66,6 +66,8 @@ class Link:
         scope: whose both of them are.
         entity_type: what it is.
         vector: the vector of its name; used by the first link that has one.
+        beside: the other names of the memory, by which a question for one of them finds this entity too. They are not
+            taken back when the memory goes: what is found by them counts by the links only.
     """
 
     entity: str
@@ -73,6 +75,7 @@ class Link:
     scope: Scope
     entity_type: str = ""
     vector: Any = field(default=None, compare=False, repr=False)
+    beside: Sequence[str] = field(default=(), compare=False, repr=False)
 
     @property
     def row_id(self) -> str:
@@ -185,10 +188,15 @@ def gather(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             continue
         links = list(dict.fromkeys([*first["memory_ids"], *row["memory_ids"]]))
         first["memory_ids"] = first["payload"][LINKS_KEY] = links
+        if beside := list(dict.fromkeys([*first.get("beside", ()), *row.get("beside", ())])):
+            first["beside"] = beside[-MOST_BESIDE:]
         if "vector" in row:
             first.setdefault("vector", row["vector"])
     return gathered
 
+
+MOST_BESIDE = 200
+"""Names beside an entity that are kept, the latest: one that stands beside more is no way from one to another."""
 
 _LINKS_SCRIPT = """
 if (ctx.op == 'create') { ctx._source.putAll(params.row); return; }
@@ -207,6 +215,14 @@ for (def id : add) {
 }
 if (links.isEmpty() && !before.isEmpty()) { ctx.op = 'delete'; return; }
 boolean same = links == before;
+if (params.row != null && params.row.beside != null) {
+  def beside = ctx._source.beside == null ? new ArrayList() : ctx._source.beside;
+  for (def name : params.row.beside) {
+    if (!beside.contains(name)) { beside.add(name); same = false; }
+  }
+  while (beside.size() > params.most_beside) { beside.remove(0); }
+  ctx._source.beside = beside;
+}
 if (vector != null && (ctx._source.vector == null || params.row == null)) { ctx._source.vector = vector; same = false; }
 if (same) { ctx.op = params.unchanged; return; }
 ctx._source.memory_ids = links;
@@ -233,7 +249,7 @@ ctx._source.payload.aliases = given;
 
 def link_line(row: Mapping[str, Any]) -> Line:
     """Return the bulk item that adds a row's links to those that are stored, or stores the row if there is none."""
-    params = {"row": row, "remove": {}, "only": False, "unchanged": "none"}
+    params = {"row": row, "remove": {}, "only": False, "unchanged": "none", "most_beside": MOST_BESIDE}
     body = {"scripted_upsert": True, "upsert": {}, "script": _script(_LINKS_SCRIPT, params)}
     action = {"update": {"_id": row["id"], "retry_on_conflict": RETRY_ON_CONFLICT}}
     return Line(row["id"], encode_lines([action, body]))

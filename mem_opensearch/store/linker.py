@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.entities import EntityType, aliases_of, names_in, possible_names
@@ -108,9 +108,12 @@ class EntityLinker:
         links: dict[tuple[str, str], Link] = {}
         others: list[OtherNames] = []
         for reading in readings:
-            for name, told in [*reading.names, *known.said_in(reading)]:
+            named = [*reading.names, *known.said_in(reading)]
+            folded = list(dict.fromkeys(fold_name(name) for name, _ in named))
+            for name, told in named:
                 entity_type = known.type_of(name, told, reading.scope)
-                link = Link(name, reading.memory_id, reading.scope, entity_type)
+                beside = [each for each in folded if each != fold_name(name)]
+                link = Link(name, reading.memory_id, reading.scope, entity_type, beside=beside)
                 links.setdefault((link.row_id, link.memory_id), link)
             others += [
                 OtherNames(each.name, [each.alias], reading.scope, known.type_of(each.name, "", reading.scope))
@@ -150,7 +153,7 @@ class EntityLinker:
             return links
         names = list(dict.fromkeys(link.entity for link in links))
         vectors = dict(zip(names, self._embed(names), strict=True))
-        return [Link(link.entity, link.memory_id, link.scope, link.entity_type, vectors[link.entity]) for link in links]
+        return [replace(link, vector=vectors[link.entity]) for link in links]
 
 
 class _Known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mem_opensearch import EntityStore
+from mem_opensearch import EntityLinker, EntityStore, MemoryText
 from mem_opensearch.search import Searcher, SearchOptions
 
 USER = {"user_id": "u1"}
@@ -49,17 +49,21 @@ def test_without_a_scope_it_is_one(count):
     assert counted(lambda: searcher.search("旅行的计划")) == 1
 
 
-def test_a_third_one_brings_what_stands_beside_a_name_outside_the_pool(make_store, encoder):
-    """覃小川 is the user's cousin; what says only 表弟 shares neither his name nor the question's meaning."""
+def test_what_stands_beside_a_name_is_brought_by_the_same_requests(make_store, encoder):
+    """覃小川 is the user's cousin; what says only 表弟 is neither near the question in meaning nor shares its words."""
     store = make_store(embedding_model_dims=encoder.dims)
     texts = {f"f{n}": f"第{n}天的天气很好，适合散步" for n in range(60)}
     texts |= {"named": "表弟覃小川", "beside": "表弟怕坐船"}
-    names = {"named": ["覃小川", "表弟"], "beside": ["表弟"]}
-    payloads = [{"data": text, **USER, "entities": names.get(each, [])} for each, text in texts.items()]
-    store.insert(list(encoder.embed_documents(list(texts.values()))), payloads, list(texts))
+    store.insert(
+        list(encoder.embed_documents(list(texts.values()))), [{"data": t, **USER} for t in texts.values()], list(texts)
+    )
     entities = EntityStore.beside(store)
-    entities.link("覃小川", "named", USER)
-    searcher = Searcher(store, embedder=encoder, entities=entities, options=SearchOptions(pool=3, size=10))
-    answer = searcher.search("覃小川适合散步吗，天气好的时候？", filters=USER)
+    EntityLinker(entities).link(MemoryText(each, text, USER) for each, text in texts.items())
+    searcher = Searcher(store, embedder=encoder, entities=entities, options=SearchOptions(pool=3, size=20))
+    clients = {id(each.client): each.client for each in (store, entities)}.values()
+    for _ in range(2):
+        before = sum(client.requests for client in clients)
+        answer = searcher.search("覃小川适合散步吗，天气好的时候？", filters=USER, explain=True)
+    assert sum(client.requests for client in clients) - before == 2
     assert "beside" in answer.pool
     entities.close()
