@@ -167,6 +167,11 @@ class StoreConfig(BaseSettings):
     bulk_max_items: int = Field(1000, ge=1, description="Most memories in one bulk request.")
 
     # -- how memories are searched
+    annotate: bool = Field(
+        default=True,
+        description="Note with each memory its talk, its time, its names and what it replaces, which searches by every "
+        "signal need; false for bulk loads, after which `annotate()` does it.",
+    )
     search: SearchOptions = Field(
         default_factory=SearchOptions,
         description="Options of searches that use every signal: mode, threshold, pool, size, weights.",

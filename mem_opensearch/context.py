@@ -24,6 +24,9 @@ TURNS_BACK = 2
 
 _QUESTION_AT_THE_END = re.compile(r"\?[\s」』”’\"')~。!]*$")
 
+_ENDS = " ?!~。」』”’\"')"
+_SENTENCE_END = re.compile(r"[。!?;\n]|\.\s")
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -104,6 +107,16 @@ def only_asks(text: str) -> bool:
     (True, False)
     """
     return _QUESTION_AT_THE_END.search(fold(text)) is not None
+
+
+def is_question(text: str) -> bool:
+    r"""Whether a turn is one question and nothing else, so that it can't be an answer.
+
+    >>> is_question("有什麼店推薦嗎？"), is_question("我喜歡安靜的店。有嗎？"), is_question("用户：好\n助手：哪家？")
+    (True, False, False)
+    """
+    line = fold(text).strip()
+    return only_asks(line) and _SENTENCE_END.search(line.rstrip(_ENDS)) is None
 
 
 def _continues(last: Turn, turn: Turn) -> bool:

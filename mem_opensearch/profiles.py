@@ -188,6 +188,8 @@ def rewrite_words(row: Mapping[str, Any], words: WordField) -> dict[str, Any]:
     {'id': 'm1', 'text': '臺北'}
     """
     kept = {name: value for name, value in row.items() if name != SEGMENTED_FIELD}
+    if kept.get("context"):
+        kept["context"] = words.analysed(kept["context"])
     return kept | words.row(row.get(TEXT_FIELD) or "")
 
 

@@ -166,13 +166,36 @@ def listing(*, size: int, filters: Sequence[Clause], after: Sequence[Any] | None
     return body
 
 
-REPLACE_SCRIPT = (
-    "def kept = ctx._source.vector; ctx._source.clear(); ctx._source.putAll(params.row);"
-    " if (kept != null && !params.row.containsKey('vector')) { ctx._source.vector = kept; }"
-)
-"""Replace a row whole and keep its vector: a partial update would merge objects, and a removed key would stay."""
+KEPT_FIELDS = ("vector", "conversation", "seq", "context")
+"""What a row keeps when all else of it is replaced, unless the new one brings it: vector, and place in a talk."""
+
+KEPT_WITH_TEXT = ("superseded_by",)
+"""What it keeps as well if its text is the same."""
+
+REPLACE_SCRIPT = """
+def old = new HashMap(ctx._source);
+def kept = new ArrayList(params.kept);
+if (old.text == params.row.text) { kept.addAll(params.kept_with_text); }
+ctx._source.clear();
+ctx._source.putAll(params.row);
+for (name in kept) {
+  if (old[name] != null && !params.row.containsKey(name)) { ctx._source[name] = old[name]; }
+}
+"""
+"""Replace a row whole but for what is kept: a partial update would merge objects, and a removed key would stay."""
 
 
 def replacement(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of an update that replaces everything but the vector."""
-    return {"script": {"lang": "painless", "source": REPLACE_SCRIPT, "params": {"row": dict(row)}}}
+    """Return the body of an update that replaces everything but what is kept."""
+    params = {"row": dict(row), "kept": list(KEPT_FIELDS), "kept_with_text": list(KEPT_WITH_TEXT)}
+    return {"script": {"lang": "painless", "source": REPLACE_SCRIPT, "params": params}}
+
+
+def replaced(old: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `replacement` makes of a row, for a server without scripts.
+
+    >>> replaced({"vector": [1], "text": "a", "superseded_by": [], "x": 1}, {"text": "b"})
+    {'vector': [1], 'text': 'b'}
+    """
+    kept = KEPT_FIELDS + (KEPT_WITH_TEXT if old.get("text") == row.get("text") else ())
+    return {name: old[name] for name in kept if name in old} | dict(row)

@@ -28,6 +28,7 @@ class Candidate:
         conversation: which talk it is a turn of; None for a lone fact.
         seq: its place there; the turn before has `seq - 1`.
         asks: whether it ends by asking and the talk goes on after it, so that the answer stands in a later turn.
+        only_asks: whether it is one question and nothing else, so that it is no answer where the next turn is one.
         in_window: how well it meets a time that the question names, in [0, 1]; None where the question names none.
         same_slot: whether it fills a slot that the question asks about.
         superseded_by: the newer memory that replaced it, by the strongest evidence; None for what still holds.
@@ -43,6 +44,7 @@ class Candidate:
     conversation: str | None = None
     seq: int | None = None
     asks: bool = False
+    only_asks: bool = False
     in_window: float | None = None
     same_slot: bool = False
     superseded_by: Replacement | None = None

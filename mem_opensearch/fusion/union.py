@@ -20,6 +20,9 @@ Gate = Literal["meaning", "words", "identifier", "entity", "context", "time", "r
 DEFAULT_THRESHOLD = 0.1
 """Least evidence: that of a cosine one deviation above the embedder\'s background, see `calibration.EDGE`."""
 
+_BELOW = 0.99
+"""Of its answer's score, what a question is lowered to that would stand above it."""
+
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -116,6 +119,7 @@ def fuse(
     _add_context(sums, best, weights)
     for total in sums.values():
         total.raw = sum(total.parts.values())
+    _prefer_answers(sums)
     if not question.about_the_past:
         _supersede(sums, question, weights)
     most = _most(candidates, question, weights)
@@ -176,6 +180,18 @@ def _add_context(sums: Mapping[str, _Sum], best: _Best, weights: UnionWeights) -
                 strength = 1.0 if earlier.identifiers else (earlier.words or 0.0) / WORDS_FULL
                 total.evidence["context"] = min(1.0, share * strength)
                 total.follows = earlier.id
+
+
+def _prefer_answers(sums: Mapping[str, _Sum]) -> None:
+    """Let a turn that is nothing but a question not stand above the next one, which takes its matches over."""
+    for answer in sums.values():
+        asked = sums.get(answer.follows or "")
+        if asked is None or not asked.candidate.only_asks or answer.candidate.only_asks:
+            continue
+        if (asked.candidate.seq or 0) + 1 == answer.candidate.seq and asked.raw >= answer.raw:
+            lowered = _BELOW * answer.raw
+            asked.parts["asks"] = lowered - asked.raw
+            asked.raw = lowered
 
 
 def _supersede(sums: Mapping[str, _Sum], question: Question, weights: UnionWeights) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 IDENTIFIER_FIELDS: Final = ("text.joined", "text.mixed")
 """Fields whose matches are counted and not weighed; all others of `queries.FIELD_BOOSTS` are fields of words."""
 
-KNN, COSINE, CONTEXT, LINKED, NAME, WINDOW = "knn", "cosine", "context", "linked", "name", "window"
+KNN, COSINE, CONTEXT, LINKED, NAME, WINDOW = "knn", "cosine", "context", "linked", "name:", "window"
 """What clauses are called; those of words and identifiers bear the name of their field."""
 
 SIGNALS = [*SHOWN, "created_at", "conversation", "seq", "event_date", "superseded_by"]
@@ -31,8 +31,10 @@ _FIRST, _SECOND = 1000.0, 100.0
 than a request brings. Nothing else is done with that score."""
 
 _BRINGS = 0.5  # of what is only there to bring candidates: the same order as by its words, behind the question's own
-_MAX_CLAUSES = 1000
-_CLAUSES_A_CHARACTER = 5  # three for the question's own words, one each for the turns before and for names
+MAX_NAME = 30  # characters of the names of a question that are looked for by words
+
+_MAX_CLAUSES = 1000 - 3 * MAX_NAME
+_CLAUSES_A_CHARACTER = 5  # of the question's words, in every field
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,18 @@ def word_clauses(wanted: Wanted, *, words: WordField, boosts: Mapping[str, float
     return keyword_clauses(within_limits(wanted, wanted.rest), words=words, boosts=only)
 
 
+def name_clauses(wanted: Wanted, *, words: WordField, boosts: Mapping[str, float]) -> list[Clause]:
+    """Return the clauses of the fields of words for the names, which count in talks only; none without names."""
+    if not wanted.name:
+        return []
+    only = {name: boost for name, boost in boosts.items() if name not in IDENTIFIER_FIELDS}
+    clauses = keyword_clauses(within_limits(wanted, wanted.name)[:MAX_NAME], words=words, boosts=only)
+    for clause in clauses:
+        for inner in clause["match"].values():
+            inner["_name"] = f"{NAME}{inner['_name']}"
+    return clauses
+
+
 def identifier_clauses(wanted: Wanted, *, words: WordField, boosts: Mapping[str, float]) -> list[Clause]:
     """Return the clauses of the identifiers of the whole question: PX-441 counts as one also where it is a name."""
     only = {name: boost for name, boost in boosts.items() if name in IDENTIFIER_FIELDS}
@@ -87,8 +101,6 @@ def bringing_clauses(wanted: Wanted, *, words: WordField) -> list[Clause]:
     clauses: list[Clause] = [
         {"match": {"context": {"query": words.analysed(text), "boost": _BRINGS, "_name": CONTEXT}}}
     ]
-    if wanted.name:
-        clauses.append(words.clause(within_limits(wanted, wanted.name), boost=_BRINGS, name=NAME))
     if wanted.linked:
         clauses.append(_constant({"terms": {"id": list(wanted.linked)}}, _SECOND, LINKED))
     for number, window in enumerate(wanted.windows):
@@ -104,6 +116,7 @@ def signals_request(
     found_by = [
         _constant(nearest, _FIRST, KNN),
         *word_clauses(wanted, words=words, boosts=boosts),
+        *name_clauses(wanted, words=words, boosts=boosts),
         *identifier_clauses(wanted, words=words, boosts=boosts),
         *bringing_clauses(wanted, words=words),
     ]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch.context import only_asks
+from mem_opensearch.context import is_question, only_asks
 from mem_opensearch.fusion import Candidate, Replacement
 from mem_opensearch.queries import FIELD_BOOSTS
-from mem_opensearch.search.request import COSINE, IDENTIFIER_FIELDS, KNN
-from mem_opensearch.store.annotations import text_hash
+from mem_opensearch.search.request import COSINE, IDENTIFIER_FIELDS, KNN, NAME
+from mem_opensearch.store.annotations import said_at_of, text_hash
 from mem_opensearch.store.documents import TEXT_KEY
 from mem_opensearch.temporal import closeness, event_window, is_statement, slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from mem_opensearch.search.names import Names
     from mem_opensearch.search.question import Asked
@@ -61,6 +61,11 @@ class Measured:
         return sum(score for name, score in self.fields.items() if name.removesuffix(_REGIONAL) in _WORD_FIELDS)
 
     @property
+    def name_words(self) -> float:
+        """BM25 of the names of the question, which is not in `words`; 0 where no name is known."""
+        return sum(score for name, score in self.fields.items() if name.startswith(NAME))
+
+    @property
     def identifiers(self) -> float:
         """How many identifiers of the question it holds whole."""
         return sum(self.fields.get(name, 0.0) / FIELD_BOOSTS[name] for name in IDENTIFIER_FIELDS)
@@ -68,7 +73,7 @@ class Measured:
     @property
     def created_at(self) -> datetime | None:
         """When it was said."""
-        return moment_of(self.source.get("created_at"))
+        return said_at_of(self.source)
 
 
 def measured_by_names(row_id: str, hit: Mapping[str, Any], *, cosine_of: Any) -> Measured:  # noqa: ANN401 - Dialect.cosine_of
@@ -78,7 +83,11 @@ def measured_by_names(row_id: str, hit: Mapping[str, Any], *, cosine_of: Any) ->
         id=row_id,
         source=hit["_source"],
         cosine=cosine_of(scores[COSINE]) if COSINE in scores else None,
-        fields={name: score for name, score in scores.items() if name.removesuffix(_REGIONAL) in FIELD_BOOSTS},
+        fields={
+            name: score
+            for name, score in scores.items()
+            if name.removeprefix(NAME).removesuffix(_REGIONAL) in FIELD_BOOSTS
+        },
         nearest=KNN in scores,
     )
 
@@ -97,15 +106,17 @@ def candidates_of(
     windows = [_meant(choices, rows) for choices in times]
     texts = {row.id: row.text for row in rows}
     talks = Counter(row.source.get("conversation") for row in rows)
+    words = _words(rows) if names.rows else {row.id: row.words for row in rows}
     places = {(row.source.get("conversation"), row.source.get("seq")) for row in rows}
     return [
         Candidate(
             id=row.id,
             cosine=row.cosine,
-            words=row.words,
+            words=words[row.id],
             identifiers=row.identifiers,
-            entity=names.links.get(row.id, 0.0) if names.rows else None,
+            entity=(names.links.get(row.id, 0.0) if is_statement(row.text) else 0.0) if names.rows else None,
             asks=_asks(row, places),
+            only_asks=is_question(row.text),
             in_window=_in_window(row, windows),
             same_slot=bool(asked.slots and is_statement(row.text) and asked.slots & slots_of(row.text)),
             superseded_by=_replacement(row, texts),
@@ -115,6 +126,22 @@ def candidates_of(
         )
         for row in rows
     ]
+
+
+def _words(rows: Sequence[Measured]) -> dict[str, float]:
+    """Return BM25 where names of the question are known: of a statement without the names, of an exchange with them.
+
+    The link carries the name of a statement; see `fusion.names`. An exchange of several lines says names in passing,
+    and the next ones are about what it names: it is by its words that they are found. Both are put on one scale, that
+    of their best.
+    """
+    whole = {row.id: row.words + row.name_words for row in rows if not is_statement(row.text)}
+    rest = {row.id: row.words for row in rows if row.id not in whole}
+    if not whole:
+        return rest
+    most_whole, most_rest = max(whole.values()), max(rest.values(), default=0.0)
+    scale = most_whole / most_rest if most_whole and most_rest else 1.0
+    return whole | {memory_id: score * scale for memory_id, score in rest.items()}
 
 
 def _place(row: Measured, talks: Mapping[str | None, int]) -> dict[str, Any]:
@@ -152,15 +179,3 @@ def _replacement(row: Measured, texts: Mapping[str, str]) -> Replacement | None:
         if text is not None and text_hash(text) == link["text"]:
             return Replacement(link["id"], frozenset(link["slots"]))
     return None
-
-
-def moment_of(value: object) -> datetime | None:
-    """Return a stored date with a time zone, UTC where it has none; None for what is no date."""
-    first = value[0] if isinstance(value, list) and value else value
-    if not isinstance(first, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(first)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -73,7 +73,7 @@ class RowsByField:
 
     def replace(self, row_id: str, row: Mapping[str, Any], *, refresh: str) -> str | None:
         """See `Rows.replace`."""
-        return self._renew(row_id, lambda old: {"vector": old["vector"], **row} if "vector" in old else row, refresh)
+        return self._renew(row_id, lambda old: queries.replaced(old, row), refresh)
 
     def change(self, row_id: str, fields: Mapping[str, Any], *, refresh: str) -> str | None:
         """See `Rows.change`."""

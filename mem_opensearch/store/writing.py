@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mem_opensearch.errors import InvalidInputError, MemoryNotFoundError
 from mem_opensearch.models import Hit, hit_from
 from mem_opensearch.store import documents, duplicates
-from mem_opensearch.store.collection import Collection
+from mem_opensearch.store.annotating import AnnotatingStore
+from mem_opensearch.store.annotations import may_replace, own_annotations
 from mem_opensearch.store.sizes import check_size
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class _Row(NamedTuple):
     fields: dict[str, Any]
 
 
-class WritingStore(Collection):
+class WritingStore(AnnotatingStore):
     """What stores rows and changes them."""
 
     def insert(
@@ -103,6 +104,8 @@ class WritingStore(Collection):
             raise MemoryNotFoundError(
                 f"'{vector_id}' is not stored in '{self.collection_name}', so it can't be updated"
             )
+        if payload is not None and self._annotates:
+            self._try_to_note_replaced(self._whole_rows([vector_id]) if may_replace(fields) else [])
 
     # -- for the methods above
 
@@ -116,6 +119,8 @@ class WritingStore(Collection):
         fields = documents.build_row(payload, kind=self.config.collection_kind, row_id=row_id)
         if self._is_distinct and (key := duplicates.content_key(payload)) is not None:
             fields["facts"].append({"k": duplicates.KEY_FACT, "s": key})
+        if self._annotates:
+            fields |= own_annotations(fields)
         check_size(fields, dims=self.embedding_model_dims, most=self.config.max_request_bytes, row_id=row_id)
         return fields
 
@@ -183,13 +188,19 @@ class WritingStore(Collection):
             return
         spec, landed = self._ensure(), set[str]()
         words = self._words_of(spec)
-        whole = ((row.id, row.fields | words.row(row.fields["text"])) for row in rows)
+        places = self._places([row.fields for row in rows]) if self._annotates else {}
+        whole = (
+            (row.id, row.fields | self._indexed(places.get(row.id, {}), words) | words.row(row.fields["text"]))
+            for row in rows
+        )
         with self._watching(), self._visibility.writing() as refresh:
             try:
                 self._rows.put(whole, refresh=refresh, landed=landed)
             finally:  # rows of a partial write are stored too
                 texts = {row.id: row.fields["text"] for row in rows}
                 self._write_words_again(spec, landed, texts, refresh=refresh)
+        if self._annotates:
+            self._try_to_note_replaced([row.fields for row in rows])
 
     def _write_words_again(
         self, spec: IndexSpec, landed: Iterable[str], texts: Mapping[str, str], *, refresh: str

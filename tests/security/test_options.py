@@ -267,6 +267,15 @@ def test_node_options_reach_the_local_node(opensearch_url, store_at, monkeypatch
     assert (asked["version"], asked["data"]) == ("2.19.1", "/somewhere")
 
 
+def test_annotate(make_store):
+    """Without it, nothing is noted with a memory; the payload is the same."""
+    for annotate, noted in ((False, False), (True, True)):
+        store = make_store(annotate=annotate)
+        store.insert([[1, 0, 0, 0]], [{"data": "你好", "user_id": "u1", "created_at": "2026-01-01"}], ["m1"])
+        row = store.client.request("GET", f"/{store.collection_name}/_doc/m1")["_source"]
+        assert ("conversation" in row) is noted
+
+
 def test_search(make_store):
     """What a searcher takes for all its searches."""
     from mem_opensearch.search import Searcher
@@ -319,6 +328,7 @@ EFFECTS = {
     "engine": test_engine,
     "max_request_bytes": test_max_request_bytes,
     "on_duplicate": test_on_duplicate,
+    "annotate": test_annotate,
     "search": test_search,
     "bulk_max_bytes": test_bulk_limits,
     "bulk_max_items": test_bulk_limits,
