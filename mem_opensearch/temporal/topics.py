@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.errors import InvalidInputError
@@ -55,15 +56,19 @@ def format_context(results: Sequence[Result], *, key: str = "topic") -> str:
 
 
 def _line(result: Mapping[str, Any]) -> str:
-    day = _time(result)[:10] or "no date"
+    day = str(result.get("created_at") or "")[:10] or "no date"
     details = result.get("score_details") or {}
     ended = " (no longer holds)" if details.get("superseded_by") else ""
     return f"- [{day}] {' '.join(str(result['memory']).split())}{ended}"
 
 
-def _time(result: Mapping[str, Any]) -> str:
-    """ISO 8601 of one zone sorts as text; mem0 writes all of them in UTC."""
-    return str(result.get("created_at") or "")
+def _time(result: Mapping[str, Any]) -> datetime:
+    """Return when a result was said; what has no date that can be read comes before all others."""
+    try:
+        moment = datetime.fromisoformat(str(result.get("created_at")))
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _topic(result: Mapping[str, Any], key: str) -> str | int | float | None:
