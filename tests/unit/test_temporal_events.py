@@ -58,7 +58,8 @@ def test_the_latest_of_each_topic_stays_in_its_place():
 
 
 def test_another_key_may_name_the_topic():
-    results = [{"memory": "a", "metadata": {"slot": 1}}, {"memory": "b", "created_at": "2026-01-01", "metadata": {"slot": 1}}]
+    dated = {"memory": "b", "created_at": "2026-01-01", "metadata": {"slot": 1}}
+    results = [{"memory": "a", "metadata": {"slot": 1}}, dated]
     assert [one["memory"] for one in latest_per_topic(results, key="slot")] == ["b"]
 
 
