@@ -8,7 +8,6 @@ version is installed. Nothing is registered anywhere: it works while `register` 
 from __future__ import annotations
 
 import hashlib
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
@@ -21,6 +20,7 @@ from mem0.utils.lemmatization import lemmatize_for_bm25
 from mem0.vector_stores.configs import VectorStoreConfig
 from mem0.vector_stores.opensearch import OpenSearchConfig, OpenSearchDB
 
+from mem_opensearch import forks
 from mem_opensearch.errors import ConfigError, InvalidInputError
 from mem_opensearch.mem0.embedder import Mem0Embedder
 
@@ -38,7 +38,7 @@ class _Requests:
     """Count requests, from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self.total = 0
 
     def add(self) -> None:
@@ -127,7 +127,7 @@ class _Mem0ReadPath(Memory):  # type: ignore[misc] # mem0 has no types
         self.custom_instructions = self.config.custom_instructions
         self.reranker = None
         self._entity_store: LuceneOpenSearchDB | None = None
-        self._entity_lock = threading.Lock()
+        self._entity_lock = forks.Lock()
 
     @property
     def entity_store(self) -> LuceneOpenSearchDB:

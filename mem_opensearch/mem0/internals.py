@@ -9,6 +9,8 @@ What is touched, and why:
 - ``hide_input_in_errors`` of `MemoryConfig` and `VectorStoreConfig`: mem0 logs the validation error of a mistyped
   option together with the values beside it, passwords included.
 - the methods of ``Memory`` and ``AsyncMemory`` that `linking.REPLACED` names: how entities are linked and unlinked.
+- the methods that `extraction.SURROUNDED` names, and the functions of ``mem0.memory.main`` in `extraction.FUNCTIONS`:
+  how entities are found, and what the keyword search is asked.
 
 `Patches.apply` checks all of it before it changes anything, and `Patches.revert` puts back exactly what was there.
 """
@@ -19,10 +21,12 @@ import dataclasses
 import importlib
 import warnings
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.extras import require
+from mem_opensearch.mem0.extraction import FUNCTIONS, SURROUNDED, chosen
 from mem_opensearch.mem0.linking import REPLACED, replacement
 
 if TYPE_CHECKING:
@@ -84,6 +88,7 @@ class _Parts:
     store_config: Any
     embedder_config: Any
     memories: Mapping[str, Any]
+    main_module: Any
 
 
 def find_parts() -> _Parts:
@@ -115,12 +120,20 @@ def find_parts() -> _Parts:
         store_config=_attribute(version, "mem0.vector_stores.configs", "VectorStoreConfig"),
         embedder_config=embedder_config,
         memories={name: _find_memory(version, name) for name in REPLACED},
+        main_module=_find_main(version),
     )
+
+
+def _find_main(version: str) -> Any:  # noqa: ANN401 - mem0 has no types
+    """Return the module that has imported all functions that we replace."""
+    for function in FUNCTIONS:
+        _attribute(version, "mem0.memory.main", function)
+    return importlib.import_module("mem0.memory.main")
 
 
 def _find_memory(version: str, name: str) -> Any:  # noqa: ANN401 - mem0 has no types
     """Return a class of mem0 whose methods are all there that we replace."""
-    for method in REPLACED[name]:
+    for method in (*REPLACED[name], *SURROUNDED):
         _attribute(version, "mem0.memory.main", name, method)
     return _attribute(version, "mem0.memory.main", name)
 
@@ -172,8 +185,15 @@ class Patches:
         for model in (parts.memory_config, parts.store_config):
             self._set_item(model.model_config, _HIDE, value=True)
         for name, methods in REPLACED.items():
+            owner = parts.memories[name]
             for method, (ours, is_async) in methods.items():
-                self._set_method(parts.memories[name], method, ours, is_async=is_async)
+                self._set_method(owner, method, replacement(vars(owner)[method], ours, is_async=is_async))
+            for method, made_of in SURROUNDED.items():
+                original = vars(owner)[method]
+                self._set_method(owner, method, made_of(original, is_async=iscoroutinefunction(original)))
+        functions = vars(parts.main_module)
+        for function, instead in FUNCTIONS.items():
+            self._set_item(functions, function, value=chosen(functions[function], instead))
         self._rebuild()
 
     def revert(self) -> None:
@@ -187,10 +207,10 @@ class Patches:
         self._undo.append(lambda: mapping.pop(key, None) if before is _ABSENT else mapping.update({key: before}))
         mapping[key] = value
 
-    def _set_method(self, owner: Any, name: str, ours: Callable[..., Any], *, is_async: bool) -> None:  # noqa: ANN401 - a class of mem0
+    def _set_method(self, owner: Any, name: str, method: Any) -> None:  # noqa: ANN401 - a class of mem0
         before = vars(owner)[name]
         self._undo.append(lambda: setattr(owner, name, before))
-        setattr(owner, name, replacement(before, ours, is_async=is_async))
+        setattr(owner, name, method)
 
     def _rebuild(self) -> None:
         # Inner models first: pydantic compiles a nested model's validator into the outer one.

@@ -13,6 +13,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.errors import MemOpenSearchError
+from mem_opensearch.mem0.extraction import in_our_store, link_memory
 from mem_opensearch.models import IDENTITY_FIELDS
 
 if TYPE_CHECKING:
@@ -22,12 +23,6 @@ _logger = logging.getLogger("mem_opensearch.mem0")
 
 _Memory = Any  # mem0's Memory or AsyncMemory, which have no types
 _Method = Any
-
-
-def _is_ours(memory: _Memory) -> bool:
-    from mem_opensearch.mem0.store import Mem0VectorStore  # which needs mem0; this module is read without it
-
-    return isinstance(memory.vector_store, Mem0VectorStore)
 
 
 def _find_rows(_memory: _Memory, filters: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001 - mem0's signature
@@ -61,11 +56,13 @@ def _clear(_memory: _Memory, filters: Mapping[str, Any]) -> None:
 REPLACED: Final[Mapping[str, Mapping[str, tuple[Callable[..., Any], bool]]]] = {
     "Memory": {
         "_existing_entities_by_text": (_find_rows, False),
+        "_link_entities_for_memory": (link_memory, False),
         "_upsert_entity": (_link, False),
         "_remove_memory_from_entity_store": (_unlink, False),
     },
     "AsyncMemory": {
         "_existing_entities_by_text": (_find_rows, False),
+        "_link_entities_for_memory": (link_memory, True),
         "_upsert_entity_async": (_link, True),
         "_remove_memory_from_entity_store": (_unlink, True),
         "_bulk_clear_entity_store": (_clear, True),
@@ -80,13 +77,13 @@ def replacement(original: _Method, ours: Callable[..., Any], *, is_async: bool) 
 
         @functools.wraps(original)
         def method(self: _Memory, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - mem0's own arguments
-            return (ours if _is_ours(self) else original)(self, *args, **options)
+            return (ours if in_our_store(self) else original)(self, *args, **options)
 
         return method
 
     @functools.wraps(original)
     async def coroutine(self: _Memory, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - mem0's own arguments
-        if not _is_ours(self):
+        if not in_our_store(self):
             return await original(self, *args, **options)
         return await asyncio.to_thread(ours, self, *args, **options)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-
+from mem_opensearch import forks
 from mem_opensearch.mem0 import internals
 
-_lock = threading.Lock()
+_lock = forks.Lock()
 _active: internals.Patches | None = None
 
 

@@ -10,6 +10,7 @@ from mem_opensearch.entities import EntityType, aliases_of, names_in, possible_n
 from mem_opensearch.entities.extraction import default_extractor
 from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.filters import MAX_STRING
+from mem_opensearch.models import IDENTITY_FIELDS
 from mem_opensearch.store import documents
 from mem_opensearch.store import entity_rows as rows
 from mem_opensearch.store.entity_rows import Link, Scope
@@ -45,6 +46,21 @@ class MemoryText:
     text: str
     scope: Scope
     names: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, memory_id: str, payload: Mapping[str, Any]) -> MemoryText:
+        """Return what a payload says: ``data``, the identity keys, and ``entities``, a name or a list of names.
+
+        Of ``entities``, what can't be the name of an entity is left out: metadata are the caller's own.
+
+        >>> MemoryText.of("m1", {"data": "她來了", "user_id": "lin", "entities": ["林小满", "", 7]}).names
+        ['林小满']
+        """
+        given = payload.get("entities") or []
+        several = given if isinstance(given, list | tuple) else [given]
+        names = [name for name in several if isinstance(name, str) and _is_indexed(name.strip(_QUOTES))]
+        scope = {key: payload[key] for key in IDENTITY_FIELDS if payload.get(key) is not None}
+        return cls(memory_id, payload.get(documents.TEXT_KEY) or "", scope, names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from mem0 import AsyncMemory, Memory
+from mem0.memory import main
 
 import mem_opensearch.mem0 as bridge
 from mem_opensearch.client.encoding import path_of
+from mem_opensearch.entities import EntityMention, Extractor
 from mem_opensearch.errors import BackendUnavailable, ConfigError
-from mem_opensearch.mem0 import Mem0EntityStore, internals
+from mem_opensearch.mem0 import Mem0EntityStore, extraction, internals
+from mem_opensearch.mem0.extraction import SURROUNDED
 from mem_opensearch.mem0.linking import REPLACED
 from mem_opensearch.store.entity_rows import entity_id
 
@@ -23,16 +26,39 @@ NAMES = ("林小满", "台北", "陈志远", "小米", "臺北")
 LIN = {"user_id": "lin"}
 
 
+class Known(Extractor):
+    """Finds the names that these tests are about, whatever is installed."""
+
+    def extract(self, text):
+        kinds = {"小米": "CAT" if "猫" in text else "COMPANY"}
+        starts = [(text.index(name), name) for name in NAMES if name in text]
+        return [
+            EntityMention(start, start + len(name), name, kinds.get(name, "PROPER"), "test") for start, name in starts
+        ]
+
+
 def extract(text):
     """Stand in for mem0's extraction, which knows English only."""
-    kinds = {"小米": "CAT" if "猫" in text else "COMPANY"}
-    return [(kinds.get(name, "PROPER"), name) for name in NAMES if name in text]
+    return [(each.type, each.name) for each in Known().extract(text)]
+
+
+def extract_so(set_attribute):
+    """Have both extractions, ours and mem0's, find the names of these tests; to be called before `register`."""
+    set_attribute(extraction, "default_extractor", Known)
+    set_attribute(main, "extract_entities", extract)
+    set_attribute(main, "extract_entities_batch", lambda texts: [extract(text) for text in texts])
 
 
 @pytest.fixture(autouse=True)
 def _extraction(monkeypatch):
-    monkeypatch.setattr("mem0.memory.main.extract_entities", extract)
-    monkeypatch.setattr("mem0.memory.main.extract_entities_batch", lambda texts: [extract(text) for text in texts])
+    extract_so(monkeypatch.setattr)
+
+
+def put_back(set_attribute):
+    """Give mem0's classes their own methods again."""
+    for owner in (Memory, AsyncMemory):
+        for method in (*REPLACED[owner.__name__], *SURROUNDED):
+            set_attribute(owner, method, getattr(owner, method).__wrapped__)
 
 
 @pytest.fixture
@@ -54,10 +80,7 @@ def remember(chat_model, memory):
 def linking(request, memory, monkeypatch):
     """Run a test with our methods in the place of mem0's, and with mem0's own: the store is right with both."""
     if request.param == "mem0's own":
-        for name, methods in REPLACED.items():
-            owner = {"Memory": Memory, "AsyncMemory": AsyncMemory}[name]
-            for method in methods:
-                monkeypatch.setattr(owner, method, getattr(owner, method).__wrapped__)
+        put_back(monkeypatch.setattr)
     return request.param
 
 
@@ -220,13 +243,13 @@ def test_entities_that_can_not_be_linked_are_told_without_their_names(memory, re
     def down(*_, **__):
         raise BackendUnavailable("down")
 
-    monkeypatch.setattr(Mem0EntityStore, "link", down)
+    monkeypatch.setattr(Mem0EntityStore, "link_many", down)
     monkeypatch.setattr(Mem0EntityStore, "unlink_memories", down)
     memory.update(first, text="陈志远喜欢骑车")
     said = [record.getMessage() for record in caplog.records if record.name == "mem_opensearch.mem0"]
     assert said == [
         f"links to memory '{first}' were not removed: down",
-        f"memory '{first}' was not linked to an entity that it names: down",
+        f"memories {first} were not linked to the entities that they name: down",
     ]
     assert memory.get(first)["memory"] == "陈志远喜欢骑车"
 
@@ -288,17 +311,12 @@ def test_two_processes_that_add_lose_no_link(memory, config, linking):
 import json, sys
 sys.path.insert(0, {str(__file__.rsplit("/", 1)[0])!r})
 from concurrent.futures import ThreadPoolExecutor
-import mem_opensearch.mem0 as bridge
-bridge.register()
-import mem0, mem0.memory.main as main
 import test_entities as tests
-main.extract_entities = tests.extract
-main.extract_entities_batch = lambda texts: [tests.extract(text) for text in texts]
+tests.extract_so(setattr)
+tests.bridge.register()
 if {linking == "mem0's own"}:
-    for name, methods in tests.REPLACED.items():
-        for method in methods:
-            setattr(getattr(main, name), method, getattr(getattr(main, name), method).__wrapped__)
-memory = mem0.Memory.from_config(json.loads(sys.argv[1]))
+    tests.put_back(setattr)
+memory = tests.Memory.from_config(json.loads(sys.argv[1]))
 memory.llm, memory.embedding_model = tests.Talker(), tests.Hasher()
 print("ready", flush=True)
 sys.stdin.readline()
@@ -423,7 +441,7 @@ def test_the_methods_are_put_back():
     bridge.unregister()
     before = {name: dict(vars(owner)) for name, owner in (("Memory", Memory), ("AsyncMemory", AsyncMemory))}
     bridge.register()
-    assert all(hasattr(vars(Memory)[name], "__wrapped__") for name in REPLACED["Memory"])
+    assert all(hasattr(vars(Memory)[name], "__wrapped__") for name in (*REPLACED["Memory"], *SURROUNDED))
     bridge.unregister()
     assert {name: dict(vars(owner)) for name, owner in (("Memory", Memory), ("AsyncMemory", AsyncMemory))} == before
 

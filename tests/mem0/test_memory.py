@@ -194,7 +194,8 @@ def test_a_given_client_serves_memories_and_entities(config, collection, opensea
     memory = Memory.from_config(config)
     memory.add("我女儿对花生过敏", user_id="lin", infer=False)
     assert [hit["memory"] for hit in found(memory, "花生")] == ["我女儿对花生过敏"]
-    assert memory.entity_store.list(filters={"user_id": "lin"}) == [[]]
+    ((row,),) = memory.entity_store.list(filters={"user_id": "lin"})
+    assert row.payload["data"] == "女儿"
     assert memory.vector_store.config.client is memory.entity_store.config.client is client
     memory.close()
 
