@@ -79,9 +79,10 @@ def remember(chat_model, memory):
 @pytest.fixture(params=["ours", "mem0's own"])
 def linking(request, memory, monkeypatch):
     """Run a test with our methods in the place of mem0's, and with mem0's own: the store is right with both."""
-    if request.param == "mem0's own":
-        put_back(monkeypatch.setattr)
-    return request.param
+    with monkeypatch.context() as patched:  # undone before `unregister`, which puts back mem0's own methods too
+        if request.param == "mem0's own":
+            put_back(patched.setattr)
+        yield request.param
 
 
 def links(memory, user="lin"):
