@@ -18,14 +18,23 @@ def test_the_examples(opensearch_url, capsys):
     try:
         exec(compile(code, "entities.md", "exec"), {})
     finally:
-        OpenSearchVectorStore(url=opensearch_url, collection_name=f"{name}_entities").delete_col()
-    taipei, two, cat, third, names, merged = capsys.readouterr().out.splitlines()
+        for suffix in ("_entities", ""):
+            OpenSearchVectorStore(url=opensearch_url, collection_name=name + suffix).delete_col()
+    taipei, two, cat, third, chief, asked, containing, spelled, names, merged = capsys.readouterr().out.splitlines()
     assert taipei.count("Entity(") == 1
     assert "name='臺北'" in taipei
     assert "memory_ids=('m1', 'm2')" in taipei
     assert two.count("Entity(") == 2
     assert "type='cat', memory_ids=('m2',)" in cat
     assert third.count("Entity(") == 2
+    assert chief.count("Entity(") == 2
+    assert "name='總監'" in chief
+    assert "memory_ids=('m4', 'm5')" in chief
+    assert "name='盛懷瑾'" in chief
+    assert "aliases=('總監',)" in asked
+    for found in (containing, spelled):
+        assert found.count("Hit(") == 1
+        assert "id='m6'" in found
     assert sorted(eval(names)) == ["北市", "臺北"]
     assert "memory_ids=('m1', 'm2', 'm3'), aliases=('北市',)" in merged
 
@@ -35,5 +44,5 @@ def test_every_method_in_the_table_exists():
 
     rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
     named = [word for row in rows for word in re.findall(r"`(\w+)", row.split("|")[1])]
-    assert len(named) == 12
+    assert len(named) == 14
     assert all(callable(getattr(EntityStore, name)) for name in named)
