@@ -196,6 +196,14 @@ class Patches:
             self._set_item(functions, function, value=chosen(functions[function], instead))
         self._rebuild()
 
+    def apply_reading(self) -> None:
+        """Make the searches of mem0's own classes ours as well, where the store is ours; after `apply`."""
+        from mem_opensearch.mem0.reading import patched  # which needs mem0
+
+        for owner in self._parts.memories.values():
+            for method in ("search", "_search_vector_store"):
+                self._set_method(owner, method, patched(vars(owner)[method]))
+
     def revert(self) -> None:
         """Put back what `apply` found."""
         while self._undo:

@@ -31,7 +31,7 @@ def background_for(client: SearchClient, spec: IndexSpec, embedder: Embedder | N
             return Background(*spec.background)
         if embedder is None:
             return None
-        measured = background_of(embedder.embed_documents(PROBES).tolist())
+        measured = background_of([[float(number) for number in vector] for vector in embedder.embed_documents(PROBES)])
         keep_background(client, spec.index, mean=measured.mean, deviation=measured.deviation)
     except MemOpenSearchError as error:
         _logger.warning("the background of '%s' is not known: %s", spec.collection, error)

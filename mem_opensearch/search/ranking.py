@@ -98,12 +98,12 @@ def _rank_union(looked: Looked, asked: Asking) -> Ranking:
         background=looked.background,
         threshold=asked.threshold,
     )
-    details = score_details(scored, threshold=asked.threshold)
+    details = score_details(scored, threshold=asked.threshold) if asked.explain else {}
     order = [(one.id, one.score) for one in scored if one.gate is not None]
     if asked.mode == "rrf":
         allowed = {memory_id for memory_id, _ in order}
         ranked = rrf(looked.candidates)
-        for one in ranked:
+        for one in ranked if asked.explain else ():
             details[one.id] |= {"final_score": one.score, "union_score": details[one.id]["final_score"]}
             details[one.id]["ranks"] = dict(one.ranks)
         order = [(one.id, one.score) for one in ranked if one.id in allowed]
