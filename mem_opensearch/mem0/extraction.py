@@ -107,8 +107,12 @@ def _link(memory: _Memory, texts: Sequence[tuple[str, str]], payload: Mapping[st
     if not memories:
         return
     try:
+        entities = memory.entity_store
+        if not entities.keeps_links:
+            _tell_that_links_are_not_kept(entities.collection_name)
+            return
         embed = functools.partial(_vectors, memory)
-        EntityLinker(memory.entity_store, extractor=default_extractor(), embed=embed).link(memories)
+        EntityLinker(entities, extractor=default_extractor(), embed=embed).link(memories)
     except Exception as error:  # noqa: BLE001 - whatever it is, a caller who adds again would store it all twice
         _tell([each.id for each in memories], error)
 
@@ -124,6 +128,12 @@ def _vectors(memory: _Memory, names: Sequence[str]) -> Sequence[Any]:
         _logger.warning("the embedder gave %d vectors for %d names; none is used", len(vectors), len(names))
         return [None] * len(names)
     return vectors
+
+
+@functools.cache
+def _tell_that_links_are_not_kept(collection: str) -> None:
+    """Warn once: a server that can't keep links is no news at the second memory."""
+    _logger.warning("memories are not linked to what they name: the server of '%s' can't keep links", collection)
 
 
 def _tell(ids: Sequence[str], error: Exception) -> None:

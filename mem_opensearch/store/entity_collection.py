@@ -89,6 +89,12 @@ class EntityCollection(OpenSearchVectorStore):
         """Forget memories altogether, in every scope; see `links.unlink_memories`."""
         unlink_memories(self.client, self.collection_name, rows.check_ids(ids))
 
+    @property
+    def keeps_links(self) -> bool:
+        """Whether the server has what links need: scripts, updates by query, and ids."""
+        dialect = self.client.dialect
+        return dialect.has_scripts and dialect.has_update_by_query and dialect.takes_ids
+
     # -- how
 
     def _build(self, payload: Mapping[str, Any], vector: Any) -> dict[str, Any]:  # noqa: ANN401 - list, array or None
@@ -140,10 +146,9 @@ class EntityCollection(OpenSearchVectorStore):
         return answer.get("status") != _NOT_FOUND
 
     def _refuse_a_server_without_scripts(self) -> None:
-        dialect = self.client.dialect
-        if not (dialect.has_scripts and dialect.has_update_by_query and dialect.takes_ids):
+        if not self.keeps_links:
             raise ConfigError(
-                f"'{self.collection_name}': {dialect.title} has no scripts or takes no ids, without which "
+                f"'{self.collection_name}': {self.client.dialect.title} has no scripts or takes no ids, without which "
                 "links would be lost; entities need a full cluster"
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 
 import pytest
@@ -169,8 +170,9 @@ def memory(serverless, collection, monkeypatch, tmp_path):
     bridge.unregister()
 
 
-def test_mem0_adds_searches_updates_and_deletes(memory, serverless):
+def test_mem0_adds_searches_updates_and_deletes(memory, serverless, caplog):
     """Two reports at once: inserts ended in 404 for want of a refresh, and updates and deletes were lost in silence."""
+    caplog.set_level(logging.WARNING, "mem_opensearch.mem0")
     texts = ["我女儿对花生过敏", "订单 PX-441 的包裹寄到了台北办公室", "她每个星期六早上去河边骑自行车"]
     ids = [memory.add(text, user_id="lin", infer=False)["results"][0]["id"] for text in texts]
     memory.add("我住在柏林", user_id="chen", infer=False)
@@ -185,6 +187,9 @@ def test_mem0_adds_searches_updates_and_deletes(memory, serverless):
     assert memory.get_all(filters={"user_id": "lin"})["results"] == []
     assert [item["memory"] for item in memory.get_all(filters={"user_id": "chen"})["results"]] == ["我住在柏林"]
     assert serverless.refusals() == []
+    said = [record.getMessage() for record in caplog.records if "linked" in record.getMessage()]
+    assert len(said) == 1  # not one for each memory
+    assert said[0].endswith("can't keep links")
 
 
 def test_delete_all_of_mem0_takes_more_rows_than_it_lists_at_once(memory, serverless, monkeypatch):
