@@ -11,6 +11,7 @@ from mem_opensearch.cli.analyze import analyze
 from mem_opensearch.cli.demo import demo
 from mem_opensearch.cli.evaluate import evaluate
 from mem_opensearch.cli.node import app as node_app
+from mem_opensearch.cli.search import add, search, why
 from mem_opensearch.cli.transfer import export, import_, migrate
 from mem_opensearch.init import init
 
@@ -18,6 +19,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.command()(init)
 app.command()(demo)
 app.command()(evaluate)
+app.command()(add)
+app.command()(search)
+app.command()(why)
 app.command()(export)
 app.command("import")(import_)
 app.command()(migrate)

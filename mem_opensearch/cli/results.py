@@ -1,0 +1,104 @@
+"""Show results on a terminal: a line for each, and what each signal added to it as a bar of parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.text import Text
+
+    from mem_opensearch.search import Answer
+
+COLOURS: Final = {
+    "meaning": "cyan",
+    "words": "yellow",
+    "identifiers": "green",
+    "context": "blue",
+    "entity": "magenta",
+    "time": "red",
+    "slot": "white",
+    "recency": "white",
+    "replaces": "bright_green",
+}
+_MEM0_PARTS: Final = {"semantic_score": "meaning", "bm25_score": "words", "entity_boost": "entity"}
+CELLS: Final = 40
+_INDENT: Final = "      "
+
+
+def print_answer(answer: Answer) -> None:
+    """Print the results of a search, or why there is none."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    for missing in answer.degraded:
+        typer.echo(f"warning: {missing}", err=True)
+    if answer.empty:
+        typer.echo(answer.empty)
+    for place, found in enumerate(answer.results, start=1):
+        line = Text(f"{place:>3}. {found.score:.3f} ", style="bold")
+        line.append(str(found.payload.get("data", "")).replace("\n", " ⏎ "), style="default not bold")
+        line.append(f"  {str(found.payload.get('created_at') or '')[:10]} {found.id}", style="dim not bold")
+        console.print(line)
+        if found.details is not None:
+            print_details(found.details)
+
+
+def print_details(details: Mapping[str, Any]) -> None:
+    """Print where a score comes from."""
+    from rich.console import Console
+
+    console = Console()
+    console.print(stacked(parts_of(details), details.get("max_possible_score") or 1.0))
+    for line in sentences(details):
+        console.print(f"{_INDENT}{line}", style="dim", markup=False, highlight=False)
+
+
+def parts_of(details: Mapping[str, Any]) -> dict[str, float]:
+    """Return signal -> what it added, in every mode."""
+    if "parts" in details:
+        return dict(details["parts"])
+    return {name: details[key] for key, name in _MEM0_PARTS.items() if details.get(key)}
+
+
+def stacked(parts: Mapping[str, float], most: float) -> Text:
+    """Return a bar of `CELLS` cells for `most`, with a piece for each signal, and their numbers behind it."""
+    from rich.text import Text
+
+    bar, numbers = Text(_INDENT), Text()
+    drawn = 0
+    for name, value in parts.items():
+        style = COLOURS.get(name, "default")
+        if value > 0:
+            cells = min(max(1, round(value / most * CELLS)), CELLS - drawn)
+            bar.append("█" * cells, style=style)
+            drawn += cells
+        if value:
+            numbers.append(f"  {name} {value:+.2f}", style=style)
+    bar.append("·" * (CELLS - drawn), style="dim")
+    return bar + numbers
+
+
+def sentences(details: Mapping[str, Any]) -> list[str]:
+    """Return what the numbers don't say."""
+    found = []
+    if details.get("gate"):
+        evidence = details.get("evidence")
+        strength = "" if evidence is None else f" ({evidence:.2f}, threshold {details['threshold']:g})"
+        found.append(f"passed by {details['gate']}{strength}")
+    if details.get("tokens"):
+        found.append("words of the question: " + " ".join(details["tokens"]))
+    if details.get("entities"):
+        found.append("linked to " + ", ".join(details["entities"]))
+    if details.get("follows"):
+        found.append(f"follows {details['follows']['id']}, which matches ({details['follows']['score']:.2f})")
+    for key, words in (("replaces", "replaces"), ("superseded_by", "superseded by")):
+        if details.get(key):
+            found.append(f"{words} {details[key]}")
+    if details.get("event_date"):
+        found.append(f"is about {str(details['event_date'])[:10]}")
+    return found

@@ -1,0 +1,107 @@
+"""The commands `add`, `search` and `why`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from mem_opensearch import OpenSearchVectorStore
+from mem_opensearch.cli import app
+
+
+@pytest.fixture
+def run(opensearch_url, collection):
+    """Run a command on the test's collection; return exit code, stdout and stderr."""
+
+    def command(*words, stdin=None):
+        where = ["--url", opensearch_url, "--collection", collection]
+        result = CliRunner().invoke(app, [*words, *where], input=stdin)
+        return result.exit_code, result.stdout, result.stderr
+
+    yield command
+    OpenSearchVectorStore(url=opensearch_url, collection_name=f"{collection}_entities").delete_col()
+
+
+def test_add_and_search(run):
+    code, out, _ = run("add", "專案代號 PX-441 延到十月", "專案代號 PX-882 已經上線", "--user", "lin")
+    first, _ = out.split()
+    assert code == 0
+    code, out, _ = run("search", "px441 的狀況？", "--user", "lin", "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["results"][0]["id"] == first
+    assert answer["results"][0]["payload"]["user_id"] == "lin"
+    assert answer["results"][0]["details"] is None
+
+
+@pytest.mark.parametrize("mode", ["union", "rrf", "mem0"])
+def test_explain_draws_what_each_signal_added(run, mode):
+    run("add", "專案代號 PX-441 延到十月", "--user", "lin")
+    code, out, _ = run("search", "px441 的狀況？", "--user", "lin", "--explain", "--mode", mode)
+    assert code == 0
+    assert "專案代號 PX-441 延到十月" in out
+    assert "█" in out
+    assert "meaning +" in out
+    assert "passed by" in out
+    assert "words of the question: px 441" in out
+
+
+def test_a_newer_fact(run):
+    old = run("add", "使用者住在里斯本", "--user", "lin", "--created-at", "2025-03-01")[1].strip()
+    new = run("add", "使用者搬到柏林了", "--user", "lin", "--created-at", "2026-08-01T10:00:00+08:00")[1].strip()
+    _, out, _ = run("search", "使用者住在哪裡？", "--user", "lin", "--explain")
+    assert out.index(new) < out.index(old)
+    assert f"superseded by {new}" in out
+    _, out, _ = run("search", "使用者住在哪裡？", "--user", "lin", "--as-of", "2025-12-01")
+    assert new not in out
+
+
+def test_texts_from_stdin_and_metadata(run):
+    code, out, _ = run(
+        "add", "-", "--user", "lin", "--metadata", '{"topic": "茶"}', "--json", stdin="我喝綠茶\n\n我喝紅茶\n"
+    )
+    assert code == 0
+    assert [each["memory"] for each in json.loads(out)] == ["我喝綠茶", "我喝紅茶"]
+    where = ["--user", "lin", "--filter", '{"topic": "咖啡"}']
+    assert run("search", "喝什麼", *where)[0] == 1
+
+
+def test_nothing_is_told_apart(run):
+    run("add", "我喝綠茶", "--user", "lin")
+    code, out, _ = run("search", "茶", "--user", "nobody")
+    assert (code, out.strip()) == (1, "nothing that matches is stored in this scope")
+    code, out, _ = run("search", "薛定谔方程的推导", "--user", "lin", "--threshold", "0.9")
+    assert code == 1
+    assert "1 candidate below the threshold 0.9, best" in out
+
+
+def test_why(run):
+    added = run("add", "我喝綠茶", "--user", "lin")[1].strip()
+    code, out, _ = run("why", "喝什麼茶", added, "--user", "lin")
+    assert code == 0
+    assert f"{added}: found: it is result 1" in out
+    code, out, _ = run("why", "喝什麼茶", added, "--user", "chen", "--json")
+    assert code == 1
+    assert json.loads(out)["reason"] == "filtered"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["search", "茶", "--as-of", "gestern"], "'gestern' is no time"),
+        (["search", "茶", "--filter", "{"], "--filter is not JSON"),
+        (["search", "茶", "--filter", "[]"], "--filter is a list"),
+        (["search", "茶", "--mode", "magic"], "known are: union, rrf, mem0"),
+        (["search", "茶", "--embedder", "bert"], "unknown embedder 'bert'"),
+        (["search", " "], "blank"),
+        (["add", "茶"], "whose memory is it?"),
+        (["add", " ", "--user", "lin"], "no text to store"),
+    ],
+)
+def test_what_is_wrong_is_said_on_one_line(run, words, says):
+    code, _, err = run(*words)
+    assert code == 2
+    assert says in err
+    assert len(err.splitlines()) == 1
