@@ -91,14 +91,14 @@ class SearchingStore(Collection):
             answers = self.client.request("POST", path_of(self.collection_name, "_msearch"), body=encode_lines(lines))[
                 "responses"
             ]
-        for position, answer in enumerate(answers):
-            if "error" in answer:
-                raise from_status(
-                    answer["status"],
-                    cleaned(answer, encode(searches[position])),
-                    action=f"search {position + 1} of {len(answers)} in '{self.collection_name}'",
-                )
-            note(answer)
+            for position, answer in enumerate(answers):
+                if "error" in answer:
+                    raise from_status(
+                        answer["status"],
+                        cleaned(answer, encode(searches[position])),
+                        action=f"search {position + 1} of {len(answers)} in '{self.collection_name}'",
+                    )
+                note(answer)
         return self._rows.current([answer["hits"]["hits"] for answer in answers])
 
     def _search_words(
