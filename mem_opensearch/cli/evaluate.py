@@ -10,9 +10,10 @@ import typer
 
 from mem_opensearch.cli.output import CANT, INTERRUPTED, STDOUT, check_target, ended_like_interrupted, leave, write_json
 from mem_opensearch.errors import MemOpenSearchError
-from mem_opensearch.evaluate.runner import URL_VARIABLE
+from mem_opensearch.evaluate.datasets import ENTITIES_FIELDS
+from mem_opensearch.evaluate.runner import AS_OF, URL_VARIABLE
 from mem_opensearch.evaluate.runner import evaluate as run_evaluation
-from mem_opensearch.evaluate.systems import DEFAULT_SYSTEMS, SYSTEMS
+from mem_opensearch.evaluate.systems import DEFAULT_SYSTEMS, SYSTEMS, TAGGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,7 @@ def evaluate(
     *,
     system: Annotated[
         list[str] | None,
-        typer.Option(
-            help=f"May be given again. One of: {', '.join(SYSTEMS)}. Default: {' and '.join(DEFAULT_SYSTEMS)}."
-        ),
+        typer.Option(help=f"May be given again. One of: {', '.join(SYSTEMS)}. Default: {', '.join(DEFAULT_SYSTEMS)}."),
     ] = None,
     embedder: Annotated[str, typer.Option(help="'use', or 'module:callable' that returns an embedder.")] = "use",
     top_k: Annotated[int, typer.Option(help="How many rows the user of a search reads.")] = 10,
@@ -42,6 +41,21 @@ def evaluate(
     ] = None,
     analyzer: Annotated[
         str, typer.Option(help="Chinese analysis of this package's store: auto, ik, smartcn, jieba or bigram.")
+    ] = "auto",
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="System that the others are compared with. Default: mem0-builtin if it is run, or the last."),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(metavar=AS_OF.upper(), help=f"'{AS_OF}' searches what was there when a query was asked."),
+    ] = None,
+    entities_field: Annotated[
+        str, typer.Option(help=f"Where a memory's names are: {', '.join(ENTITIES_FIELDS)}.")
+    ] = "entities",
+    tagger: Annotated[
+        str,
+        typer.Option(help=f"What finds names to link: {', '.join(TAGGERS)} (no links), or a spaCy pipeline."),
     ] = "auto",
     url: Annotated[
         str | None,
@@ -62,6 +76,10 @@ def evaluate(
                 top_k=top_k,
                 url=url,
                 analyzer=analyzer,
+                baseline=baseline,
+                as_of=as_of,
+                entities_field=entities_field,  # type: ignore[arg-type] # it is checked there
+                tagger=tagger,
                 progress=progress,
             )
         _write(report, json)

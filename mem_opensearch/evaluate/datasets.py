@@ -1,16 +1,17 @@
 """Read a folder of evaluation data, and refuse whatever is wrong in it.
 
 A folder holds ``memories.jsonl`` or ``passages.jsonl`` (`id`, `text`; optionally `user_id`, `created_at`, `entities`)
-and ``queries.jsonl`` (`id`, `query`, `relevant`; optionally `user_id`, `asked_at`, `stale`, `type`). Other keys are
-left alone: data sets carry answers, sources and notes of their own.
+and ``queries.jsonl`` (`id`, `query`, `relevant`; optionally `user_id`, `asked_at`, `stale`, `type`). Names may also be
+read from `entities_resolved`. Other keys are left alone: data sets carry answers, sources and notes of their own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 import orjson
 
@@ -19,6 +20,11 @@ from mem_opensearch.store.documents import check_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+EntitiesField = Literal["entities", "entities_resolved", "none"]
+"""The key of a memory that holds the names it is said to name; with "none" no names are given."""
+
+ENTITIES_FIELDS: Final[tuple[EntitiesField, ...]] = get_args(EntitiesField)
 
 MEMORY_FILES = ("memories.jsonl", "passages.jsonl")
 QUERY_FILE = "queries.jsonl"
@@ -33,7 +39,7 @@ class Memory:
         text: what is indexed.
         user_id: whose it is; None in a set that belongs to nobody.
         created_at: ISO 8601, or None.
-        entities: names that the data set gives for this text.
+        entities: names that the data set gives for this text, from the field that was asked for.
     """
 
     id: str
@@ -103,6 +109,15 @@ class _Line:
     def optional_text(self, key: str) -> str | None:
         return None if self.values.get(key) is None else self.text(key)
 
+    def optional_moment(self, key: str) -> str | None:
+        text = self.optional_text(key)
+        if text is not None:
+            try:
+                datetime.fromisoformat(text)
+            except ValueError:
+                raise self.error(f"'{key}' is no date in ISO 8601") from None
+        return text
+
     def row_id(self) -> str:
         try:
             return check_id(self.text("id"))
@@ -123,17 +138,23 @@ class _Line:
 _Row = TypeVar("_Row", Memory, Query)
 
 
-def load_datasets(folders: Sequence[Path | str]) -> list[Dataset]:
+def load_datasets(folders: Sequence[Path | str], *, entities_field: EntitiesField = "entities") -> list[Dataset]:
     """Return the data sets of `folders`, in that order; all are read before any is returned.
 
     A set is called as its folder, or by the whole path where two folders have the same name.
 
+    Args:
+        folders: at least one, each once.
+        entities_field: see `EntitiesField`.
+
     Raises:
-        ConfigError: no folder, or one given twice.
+        ConfigError: no folder, or one given twice, or an unknown field.
         InvalidInputError: see `load_dataset`.
     """
     if not folders:
         raise ConfigError("no data folder was given")
+    if entities_field not in ENTITIES_FIELDS:
+        raise ConfigError(f"entities field '{entities_field}' is unknown; known are: {', '.join(ENTITIES_FIELDS)}")
     paths = [Path(folder) for folder in folders]
     places = Counter(path.resolve() for path in paths)
     twice = [str(path) for path in paths if places[path.resolve()] > 1]
@@ -141,16 +162,22 @@ def load_datasets(folders: Sequence[Path | str]) -> list[Dataset]:
         raise ConfigError(f"the folder {twice[0]} is given more than once")
     names = Counter(path.resolve().name for path in paths)
     return [
-        load_dataset(path, name=path.resolve().name if names[path.resolve().name] == 1 else str(path)) for path in paths
+        load_dataset(
+            path,
+            name=path.resolve().name if names[path.resolve().name] == 1 else str(path),
+            entities_field=entities_field,
+        )
+        for path in paths
     ]
 
 
-def load_dataset(folder: Path | str, *, name: str | None = None) -> Dataset:
+def load_dataset(folder: Path | str, *, name: str | None = None, entities_field: EntitiesField = "entities") -> Dataset:
     """Return the data set of one folder.
 
     Args:
         folder: see the head of this file.
         name: what to call it; the folder's name when not given.
+        entities_field: see `EntitiesField`.
 
     Raises:
         InvalidInputError: a file is missing, empty or broken: names the file, the line and what is wrong with it.
@@ -165,7 +192,7 @@ def load_dataset(folder: Path | str, *, name: str | None = None) -> Dataset:
         raise InvalidInputError(f"{folder} holds both {' and '.join(MEMORY_FILES)}: which one is meant?")
     if not (folder / QUERY_FILE).is_file():
         raise InvalidInputError(f"{folder} holds no {QUERY_FILE}")
-    memories = _read_rows(there[0], _memory_of)
+    memories = _read_rows(there[0], lambda line: _memory_of(line, entities_field))
     by_id = {memory.id: memory for memory in memories}
     queries = _read_rows(folder / QUERY_FILE, lambda line: _query_of(line, by_id, there[0].name))
     return Dataset(name=name or folder.resolve().name, memories=memories, queries=queries)
@@ -203,13 +230,13 @@ def _read_lines(path: Path) -> Iterator[_Line]:
         yield _Line(path, number, values)
 
 
-def _memory_of(line: _Line) -> Memory:
+def _memory_of(line: _Line, entities_field: EntitiesField) -> Memory:
     return Memory(
         id=line.row_id(),
         text=line.text("text"),
         user_id=line.optional_text("user_id"),
         created_at=line.optional_text("created_at"),
-        entities=line.texts("entities"),
+        entities=() if entities_field == "none" else line.texts(entities_field),
     )
 
 
@@ -219,7 +246,7 @@ def _query_of(line: _Line, memories: dict[str, Memory], memory_file: str) -> Que
         text=line.text("query").strip(),
         relevant=line.texts("relevant"),
         user_id=line.optional_text("user_id"),
-        asked_at=line.optional_text("asked_at"),
+        asked_at=line.optional_moment("asked_at"),
         stale=line.texts("stale"),
         type=line.optional_text("type"),
     )

@@ -80,6 +80,18 @@ def rank_metrics(rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, C
     return {name: total / len(relevant) for name, total in totals.items()}
 
 
+def reciprocal_rank(ranking: Sequence[str], *, relevant: Collection[str]) -> float:
+    """Return 1 / rank of the first relevant row, 0 if none is among the first `DEEPEST_RANK`: one query's ``mrr@10``.
+
+    >>> reciprocal_rank(["a", "b"], relevant=["b"])
+    0.5
+    """
+    for rank, row in enumerate(ranking[:DEEPEST_RANK], start=1):
+        if row in relevant:
+            return 1 / rank
+    return 0.0
+
+
 def is_new_over_old(ranking: Sequence[str], *, relevant: Collection[str], stale: Collection[str]) -> bool:
     """Return whether the best-placed relevant row stands above every stale row.
 

@@ -1,17 +1,26 @@
-"""Search by meaning, or by words, over this package's own store."""
+"""Search by this package's own store: by meaning, by words, or by every signal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.errors import BackendError
 from mem_opensearch.evaluate.metrics import Candidates
+from mem_opensearch.search import Searcher
+from mem_opensearch.store import EntityLinker, EntityStore, MemoryText
+from mem_opensearch.store.annotations import moment_of
 from mem_opensearch.store.vector_store import OpenSearchVectorStore
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mem_opensearch.entities import Extractor
     from mem_opensearch.evaluate.datasets import Dataset, Memory, Query
-    from mem_opensearch.evaluate.vectors import Vectors
+    from mem_opensearch.evaluate.vectors import CachingEmbedder, Vectors
+    from mem_opensearch.search import Answer, Mode
 
 Tick = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
@@ -29,12 +38,37 @@ def pool_size(top_k: int) -> int:
 
 
 class OwnIndex:
-    """One collection of this package's store, filled once and shared by the systems over it."""
+    """One collection of this package's store, filled once and shared by the systems over it.
 
-    def __init__(self, *, url: str, collection: str, dims: int, analyzer: str = "auto") -> None:
+    Args:
+        url: the server.
+        collection: its name.
+        embedder: of texts, and of names of entities.
+        analyzer: as `StoreConfig.analyzer`.
+        annotate: whether memories are stored with all that a search by every signal needs.
+        extractor: finds the names that memories are linked to; None links nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        collection: str,
+        embedder: CachingEmbedder,
+        analyzer: str = "auto",
+        annotate: bool = False,
+        extractor: Extractor | None = None,
+    ) -> None:
         self.store = OpenSearchVectorStore(
-            url=url, collection_name=collection, embedding_model_dims=dims, analyzer=analyzer
+            url=url,
+            collection_name=collection,
+            embedding_model_dims=embedder.dims,
+            analyzer=analyzer,
+            annotate=annotate,
         )
+        self.entities = EntityStore.beside(self.store, embed=embedder.embed_documents)
+        self._embedder = embedder
+        self._linker = EntityLinker(self.entities, extractor=extractor) if extractor is not None else None
         self._is_filled = False
         self._is_dropped = False
 
@@ -50,20 +84,41 @@ class OwnIndex:
                 payloads=[payload_of(memory) for memory in rows],
                 ids=[memory.id for memory in rows],
             )
+            self._link(rows)
             tick(start + len(rows), total)
         stored = self.store.col_info()["count"]  # refreshes too, so that no query has to
         if stored != total:
             raise BackendError(f"'{self.store.collection_name}' holds {stored} memories after {total} were written")
+        self.entities.col_info()  # refreshes
         self._is_filled = True
 
+    @cached_property
+    def searcher(self) -> Searcher:
+        """What searches it by every signal."""
+        return Searcher(self.store, embedder=self._embedder, entities=self.entities)
+
+    @property
+    def requests(self) -> int:
+        """HTTP requests sent so far, to memories and entities."""
+        return self.store.client.requests + self.entities.client.requests
+
+    def _link(self, rows: Sequence[Memory]) -> None:
+        """Link memories to what they name; one that is nobody's has no scope, and no links."""
+        if self._linker is not None:
+            self._linker.link(
+                MemoryText(memory.id, memory.text, {"user_id": memory.user_id}, memory.entities)
+                for memory in rows
+                if memory.user_id is not None
+            )
+
     def drop(self) -> None:
-        """Delete the collection, and close the connections; each of the systems over it asks for that."""
+        """Delete both collections, and close the connections; each of the systems over it asks for that."""
         if self._is_dropped:
             return
-        try:
-            self.store.delete_col()
-        finally:
-            self.store.close()
+        with ExitStack() as stack:
+            for collection in (self.store, self.entities):
+                stack.callback(collection.close)
+                stack.callback(collection.delete_col)
         self._is_dropped = True
 
 
@@ -79,20 +134,20 @@ def payload_of(memory: Memory) -> dict[str, Any]:
     return payload
 
 
-def _scope_of(query: Query) -> dict[str, str] | None:
+def _scope_of(query: Query) -> dict[str, Any] | None:
     return None if query.user_id is None else {"user_id": query.user_id}
 
 
 class _OwnSystem:
-    """What the two systems have in common: the index."""
+    """What the systems have in common: the index."""
 
     def __init__(self, index: OwnIndex) -> None:
         self._index = index
 
     @property
     def requests(self) -> int:
-        """HTTP requests that the shared store has sent so far."""
-        return self._index.store.client.requests
+        """HTTP requests that the shared index has caused so far."""
+        return self._index.requests
 
     def index(self, dataset: Dataset, vectors: Vectors, tick: Tick) -> None:
         """Fill the shared index."""
@@ -131,3 +186,47 @@ class Bm25System(_OwnSystem):
     def candidates(self, query: Query, vector: Any, *, top_k: int) -> Candidates:  # noqa: ANN401 - a row of an array
         """Return the pool that a search over this signal would draw from."""
         return Candidates(pool=frozenset(self.search(query, vector, top_k=pool_size(top_k))))
+
+
+class SearcherSystem(_OwnSystem):
+    """Every signal, in one of the modes of `Searcher`.
+
+    Args:
+        index: what is searched.
+        mode: how signals become one ranking.
+        is_as_of: whether each query searches what was there when it was asked, and not all there is.
+    """
+
+    def __init__(self, index: OwnIndex, mode: Mode, *, is_as_of: bool) -> None:
+        super().__init__(index)
+        self.name: str = mode
+        self._mode = mode
+        self._is_as_of = is_as_of
+
+    def search(self, query: Query, vector: Any, *, top_k: int) -> list[str]:  # noqa: ANN401 - a row of an array
+        """Return ids by score; what lies below the threshold is left out."""
+        return [found.id for found in self._ask(query, vector, top_k=top_k).results]
+
+    def candidates(self, query: Query, vector: Any, *, top_k: int) -> Candidates:  # noqa: ANN401 - a row of an array
+        """Return what the search itself says it looked at, and left out."""
+        answer = self._ask(query, vector, top_k=top_k)
+        return Candidates(pool=answer.pool, gated=answer.gated)
+
+    def filters_for(self, query: Query) -> dict[str, Any] | None:
+        """Return which memories a query is searched in: its user's."""
+        return _scope_of(query)
+
+    def _ask(self, query: Query, vector: Any, *, top_k: int) -> Answer:  # noqa: ANN401 - a row of an array
+        asked_at = moment_of(query.asked_at)
+        answer = self._index.searcher.search(
+            query.text,
+            vector=vector,
+            filters=self.filters_for(query),
+            top_k=top_k,
+            mode=self._mode,
+            asked_at=asked_at,
+            as_of=asked_at if self._is_as_of else None,
+        )
+        if answer.degraded:  # a number measured without a signal would be taken for one measured with it
+            raise BackendError(f"query '{query.id}' was answered without a signal: {'; '.join(answer.degraded)}")
+        return answer

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch.evaluate.comparing import COMPARED
 from mem_opensearch.evaluate.metrics import FAILURES, MEASURES
+from mem_opensearch.evaluate.significance import bootstrap_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.table import Table
+
+    from mem_opensearch.evaluate.comparing import Comparison
 
 NEW_OVER_OLD = "new_over_old"
 HEADS = {
@@ -31,16 +36,20 @@ class Outcome:
         ranking: ids, best first.
         seconds: time of the read path, without the query's embedding.
         requests: HTTP requests sent for it.
+        reciprocal_rank: what it adds to ``mrr@10``.
+        owner: the user whose memories were searched.
         failure: one of `FAILURES` if the query was missed, else None.
     """
 
     ranking: tuple[str, ...]
     seconds: float
     requests: int
+    reciprocal_rank: float = 0.0
+    owner: str | None = None
     failure: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
     """One system on one data set.
 
@@ -69,6 +78,22 @@ class Result:
         """Number of queries."""
         return len(self.outcomes)
 
+    @property
+    def requests_max(self) -> int:
+        """Most HTTP requests of one query."""
+        return max(outcome.requests for outcome in self.outcomes.values())
+
+    @property
+    def owners(self) -> dict[str, str | None]:
+        """Query id -> its user."""
+        return {query_id: outcome.owner for query_id, outcome in self.outcomes.items()}
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """Of ``mrr@10``, see `significance.bootstrap_interval`."""
+        ranks = {query_id: outcome.reciprocal_rank for query_id, outcome in self.outcomes.items()}
+        return bootstrap_interval(ranks, self.owners)
+
     def to_json(self) -> dict[str, Any]:
         """Return the row of the JSON report; what came back for each query is not in it."""
         return {
@@ -80,6 +105,8 @@ class Result:
             "latency_ms": {name: round(value, 3) for name, value in self.latency_ms.items()},
             "failures": {name: self.failures[name] for name in FAILURES},
             "requests_per_query": round(self.requests_per_query, 3),
+            "requests_max": self.requests_max,
+            "intervals": {COMPARED: [round(end, 6) for end in self.interval]},
         }
 
 
@@ -90,17 +117,28 @@ class Report:
     Attributes:
         results: data set by data set, in the order asked for.
         settings: everything that a number here depends on.
+        comparisons: each system that is not the baseline against it.
     """
 
     results: tuple[Result, ...]
     settings: Mapping[str, Any]
+    comparisons: tuple[Comparison, ...] = ()
+
+    def comparison_of(self, result: Result) -> Comparison | None:
+        """Return how a result compares with the baseline's; None for the baseline itself."""
+        wanted = (result.dataset, result.system)
+        return next((each for each in self.comparisons if (each.dataset, each.system) == wanted), None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        return {"results": [result.to_json() for result in self.results], "settings": dict(self.settings)}
+        rows = []
+        for result in self.results:
+            comparison = self.comparison_of(result)
+            rows.append(result.to_json() | {"comparison": comparison and comparison.to_json()})
+        return {"results": rows, "settings": dict(self.settings)}
 
     def to_table(self) -> Table:
-        """Return the report as a table for the terminal, about 115 columns wide."""
+        """Return the report as a table for the terminal, about 125 columns wide."""
         from rich import box
         from rich.table import Table
 
@@ -110,7 +148,7 @@ class Report:
         for name in ("dataset", "system"):
             table.add_column(name, no_wrap=True)
         heads = [HEADS.get(name, name) for name in shown]
-        for name in ("queries", *heads, "p50\nms", "p95\nms", "requests\nper query", "missed"):
+        for name in ("queries", *heads, "p50\nms", "p95\nms", "requests\nper query", "most", "missed", "p"):
             table.add_column(name, justify="right", no_wrap=True)
         before = None
         for result in self.results:
@@ -122,6 +160,7 @@ class Report:
 
     def _cells(self, result: Result, shown: list[str], *, first: bool) -> list[str]:
         metrics = [f"{result.metrics[name]:.3f}" if name in result.metrics else "" for name in shown]
+        comparison = self.comparison_of(result)
         return [
             result.dataset if first else "",
             result.system,
@@ -130,10 +169,26 @@ class Report:
             f"{result.latency_ms['p50']:.1f}",
             f"{result.latency_ms['p95']:.1f}",
             f"{result.requests_per_query:.1f}",
+            str(result.requests_max),
             str(sum(result.failures.values())),
+            "" if comparison is None else shown_p(comparison.p_holm),
         ]
 
 
+def shown_p(p: float) -> str:
+    """Return a p as tables show it.
+
+    >>> shown_p(0.0004), shown_p(0.0312), shown_p(1.0)
+    ('<.001', '.031', '1')
+    """
+    least = 0.001
+    if p < least:
+        return "<.001"
+    return "1" if p >= 1 - least / 2 else f"{p:.3f}".removeprefix("0")
+
+
 def _title(settings: Mapping[str, Any]) -> str:
-    parts = (f"embedder {settings['embedder']}", f"top {settings['top_k']}", str(settings["server"]))
+    parts = [f"embedder {settings['embedder']}", f"top {settings['top_k']}", str(settings["server"])]
+    if settings["baseline"]:
+        parts.append(f"p: {COMPARED} against {settings['baseline']}, by Holm")
     return ", ".join(parts)

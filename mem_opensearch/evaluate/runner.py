@@ -14,11 +14,20 @@ from mem_opensearch._version import __version__
 from mem_opensearch.config import LOCAL
 from mem_opensearch.embed import load_embedder
 from mem_opensearch.errors import ConfigError, MemOpenSearchError
-from mem_opensearch.evaluate import metrics
+from mem_opensearch.evaluate import metrics, significance
+from mem_opensearch.evaluate.comparing import COMPARED, choose_baseline, compare
 from mem_opensearch.evaluate.datasets import load_datasets
-from mem_opensearch.evaluate.own import pool_size
+from mem_opensearch.evaluate.own import CHUNK_ROWS, pool_size
 from mem_opensearch.evaluate.report import NEW_OVER_OLD, Outcome, Report, Result
-from mem_opensearch.evaluate.systems import DEFAULT_SYSTEMS, SYSTEMS, Bench, System, check_systems
+from mem_opensearch.evaluate.systems import (
+    ANNOTATED,
+    DEFAULT_SYSTEMS,
+    SYSTEMS,
+    Bench,
+    System,
+    check_systems,
+    extractor_for,
+)
 from mem_opensearch.evaluate.vectors import CachingEmbedder
 from mem_opensearch.store.vector_store import OpenSearchVectorStore
 
@@ -27,9 +36,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mem_opensearch.embed import Embedder
-    from mem_opensearch.evaluate.datasets import Dataset
+    from mem_opensearch.evaluate.datasets import Dataset, EntitiesField, Query
     from mem_opensearch.evaluate.vectors import Vectors
 
+AS_OF = "asked_at"
 URL_VARIABLE = "MEM_OPENSEARCH_URL"
 WARM_UP_QUERIES = 10  # the first searches on a new index load it, and are many times slower than those after
 MAX_TOP_K = 500  # mem0's provider asks the server for 8 x top_k rows, and the server gives 10,000 at most
@@ -50,6 +60,10 @@ def evaluate(
     top_k: int = 10,
     url: str | None = None,
     analyzer: str = "auto",
+    baseline: str | None = None,
+    as_of: str | None = None,
+    entities_field: EntitiesField = "entities",
+    tagger: str = "auto",
     progress: Progress | None = None,
 ) -> Report:
     """Run every system on every data folder and return what was measured.
@@ -68,18 +82,29 @@ def evaluate(
         top_k: how many rows the user of a search reads, 1 to 500.
         url: the server; by default the environment's ``MEM_OPENSEARCH_URL``, else the local node.
         analyzer: Chinese analysis of this package's store; mem0's provider has its own.
+        baseline: the system that the others are compared with, see `comparing.choose_baseline`.
+        as_of: "asked_at" lets union, rrf and mem0 search what was there when the query was asked; else all there is.
+            The dates in a question are relative to its `asked_at` in any case.
+        entities_field: where the names are that a memory is said to name, see `datasets.EntitiesField`.
+        tagger: what finds further names to link memories to, see `systems.TAGGERS`.
         progress: told how far the work is.
 
     Raises:
-        ConfigError: an unknown system, embedder or analyzer, `top_k` out of range, a missing optional package.
+        ConfigError: an unknown system, baseline, embedder, analyzer or tagger, `top_k` out of range, a missing
+            optional package.
         InvalidInputError: a data folder is wrong: names the file and the line.
         NodeError, BackendError: the server can't be reached, or failed.
     """
     names = check_systems(systems)
     if not 1 <= top_k <= MAX_TOP_K:
         raise ConfigError(f"top_k is {top_k}; it is a whole number from 1 to {MAX_TOP_K}")
-    datasets = load_datasets(folders)
+    baseline = choose_baseline(names, baseline)
+    if as_of not in {None, AS_OF}:
+        raise ConfigError(f"as_of is {as_of!r}; give '{AS_OF}', or nothing")
+    datasets = load_datasets(folders, entities_field=entities_field)
     metrics.load_measures()
+    is_annotated = not ANNOTATED.isdisjoint(names)
+    extractor = extractor_for(tagger) if is_annotated else None
     cached = CachingEmbedder(load_embedder(embedder) if isinstance(embedder, str) else embedder)
     url = url or os.environ.get(URL_VARIABLE) or LOCAL
     report_step: Progress = progress or (lambda label, done, total: None)  # noqa: ARG005 - names of the protocol
@@ -98,6 +123,9 @@ def evaluate(
                 collection=f"{run}-{number}",
                 embedder=cached,
                 analyzer=analyzer,
+                annotate=is_annotated,
+                extractor=extractor,
+                is_as_of=as_of is not None,
             )
             results += _run_dataset(dataset, bench, names=names, top_k=top_k, progress=report_step, analyzers=analyzers)
     finally:
@@ -110,13 +138,22 @@ def evaluate(
         "dims": cached.dims,
         "server": f"{server.get('distribution', 'elasticsearch')} {server['number']}",
         "analyzer": ", ".join(sorted(analyzers)) or None,
+        "baseline": baseline if len(names) > 1 else None,
+        "as_of": as_of,
+        "entities_field": entities_field,
+        "tagger": tagger,
         "versions": _versions(),
         "latency": f"client side, one query at a time, query embedding not included, {WARM_UP_QUERIES} queries before",
         "missed": f"no relevant row among the first {top_k}",
         NEW_OVER_OLD: "best relevant row above every stale row; no if no relevant row was returned",
+        "significance": f"{COMPARED} by query, two-sided paired permutation test of the mean, "
+        f"{significance.PERMUTATIONS:,} permutations, Holm over all comparisons of the report",
+        "intervals": f"{significance.CONFIDENCE:.0%}, {significance.RESAMPLES:,} bootstrap samples of users",
+        "links": f"of memories that have a user, in calls of {CHUNK_ROWS}",
         "mem0-builtin": "mem0's defaults; memories as add(infer=False) writes them, so without entity links",
     }
-    return Report(results=tuple(results), settings=settings)
+    comparisons = compare(results, baseline=baseline)
+    return Report(results=tuple(results), settings=settings, comparisons=tuple(comparisons))
 
 
 def _depth(top_k: int) -> int:
@@ -191,9 +228,20 @@ def _ask_all(
         if metrics.is_missed(ranking, relevant=query.relevant, top_k=top_k):
             candidates = system.candidates(query, vector, top_k=depth)
             failure = metrics.classify_miss(candidates, relevant=query.relevant)
-        outcomes[query.id] = Outcome(tuple(ranking), seconds, requests, failure)
+        outcomes[query.id] = _outcome(query, ranking, seconds=seconds, requests=requests, failure=failure)
         progress(f"{dataset.name}: ask {system.name}", done, len(asked))
     return outcomes
+
+
+def _outcome(query: Query, ranking: Sequence[str], *, seconds: float, requests: int, failure: str | None) -> Outcome:
+    return Outcome(
+        ranking=tuple(ranking),
+        seconds=seconds,
+        requests=requests,
+        reciprocal_rank=metrics.reciprocal_rank(ranking, relevant=query.relevant),
+        owner=query.user_id,
+        failure=failure,
+    )
 
 
 def _summarise(dataset: Dataset, system: str, embedder: str, outcomes: dict[str, Outcome]) -> Result:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from mem_opensearch.errors import ConfigError
-from mem_opensearch.evaluate.own import Bm25System, OwnIndex, SemanticSystem
+from mem_opensearch.evaluate.filtered import FilteredSystem
+from mem_opensearch.evaluate.own import Bm25System, OwnIndex, SearcherSystem, SemanticSystem
+from mem_opensearch.search import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mem_opensearch.client import SearchClient
+    from mem_opensearch.entities import Extractor
     from mem_opensearch.evaluate.datasets import Dataset, Query
     from mem_opensearch.evaluate.metrics import Candidates
     from mem_opensearch.evaluate.own import Tick
@@ -61,6 +64,9 @@ class Bench:
         collection: prefix of every collection's name; nothing else on the server starts with it.
         embedder: for systems that embed by themselves.
         analyzer: Chinese analysis of this package's store, as `StoreConfig.analyzer`.
+        annotate: whether this package's store notes all that a search by every signal needs.
+        extractor: finds the names that memories are linked to; None links nothing.
+        is_as_of: whether each query searches what was there when it was asked.
     """
 
     url: str
@@ -68,13 +74,29 @@ class Bench:
     collection: str
     embedder: CachingEmbedder
     analyzer: str = "auto"
+    annotate: bool = False
+    extractor: Extractor | None = None
+    is_as_of: bool = False
 
     @cached_property
     def own(self) -> OwnIndex:
         """The index that all systems over this package's store share."""
         return OwnIndex(
-            url=self.url, collection=f"{self.collection}-own", dims=self.embedder.dims, analyzer=self.analyzer
+            url=self.url,
+            collection=f"{self.collection}-own",
+            embedder=self.embedder,
+            analyzer=self.analyzer,
+            annotate=self.annotate,
+            extractor=self.extractor,
         )
+
+
+def _searcher(mode: Mode) -> Callable[[Bench], System]:
+    return lambda bench: SearcherSystem(bench.own, mode, is_as_of=bench.is_as_of)
+
+
+def _filtered(operator: Literal["in", "contains"]) -> Callable[[Bench], System]:
+    return lambda bench: FilteredSystem(bench.own, operator, is_as_of=bench.is_as_of)
 
 
 def _mem0_builtin(bench: Bench) -> System:
@@ -84,13 +106,48 @@ def _mem0_builtin(bench: Bench) -> System:
 
 
 SYSTEMS: Mapping[str, Callable[[Bench], System]] = {
+    "union": _searcher("union"),
+    "rrf": _searcher("rrf"),
+    "mem0": _searcher("mem0"),
     "semantic": lambda bench: SemanticSystem(bench.own),
     "bm25": lambda bench: Bm25System(bench.own),
     "mem0-builtin": _mem0_builtin,
+    "filter-in": _filtered("in"),
+    "filter-contains": _filtered("contains"),
 }
 """Name -> what makes the system for one data set."""
 
-DEFAULT_SYSTEMS = ("semantic", "bm25")
+ANNOTATED = frozenset((*get_args(Mode), "filter-in", "filter-contains"))
+"""Systems that need all that the store can note with a memory, and its links."""
+
+DEFAULT_SYSTEMS = ("union", "mem0", "semantic", "bm25")
+
+
+TAGGERS = ("auto", "lac", "rules", "none")
+"""What finds the names that memories are linked to; any other name is a spaCy pipeline's."""
+
+
+def extractor_for(tagger: str) -> Extractor | None:
+    """Return what finds names in texts, with its model loaded; None for "none", which links nothing.
+
+    Args:
+        tagger: "auto" takes what is installed; see `TAGGERS`.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    from mem_opensearch.entities import Extractor, LacTagger, SpacyTagger
+
+    if tagger == "none":
+        return None
+    if tagger not in TAGGERS and not SpacyTagger.is_installed(tagger):
+        raise ConfigError(
+            f"tagger '{tagger}' is neither one of {', '.join(TAGGERS)}, nor a spaCy pipeline of this machine"
+        )
+    named = {"auto": None, "rules": [], "lac": [LacTagger()]} if tagger in TAGGERS else {tagger: [SpacyTagger(tagger)]}
+    extractor = Extractor(taggers=named[tagger])
+    extractor.warm_up().join()
+    return extractor
 
 
 def check_systems(names: Sequence[str]) -> tuple[str, ...]:

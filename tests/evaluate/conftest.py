@@ -20,7 +20,10 @@ from mem_opensearch.store import OpenSearchVectorStore
 
 
 class AngleEmbedder:
-    """Put a text at the angle (degrees) that it ends with: ``"茶 30"`` has cosine cos(30°) with ``"问 0"``."""
+    """Put a text at the angle (degrees) that it ends with: ``"茶 30"`` has cosine cos(30°) with ``"问 0"``.
+
+    Names of entities, and sentences without an angle, are at 0.
+    """
 
     name = "angle"
     dims = 2
@@ -35,7 +38,8 @@ class AngleEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         self.calls.append(list(texts))
         time.sleep(self.seconds_per_call)
-        angles = np.radians([float(text.rsplit(maxsplit=1)[-1]) for text in texts])
+        ends = [text.rsplit(maxsplit=1)[-1] for text in texts]
+        angles = np.radians([float(end) if end.isdecimal() else 0.0 for end in ends])
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 

@@ -119,7 +119,7 @@ def test_everything_is_checked_before_anything_is_sent(make_folder, angle_embedd
     embedder = angle_embedder()
     with pytest.raises(InvalidInputError, match="'m9'"):
         evaluate([good, bad], embedder=embedder, url=NOWHERE)
-    with pytest.raises(ConfigError, match="system 'rrrf' is unknown; known are: semantic, bm25, mem0-builtin"):
+    with pytest.raises(ConfigError, match="system 'rrrf' is unknown; known are: union, rrf, mem0, semantic, bm25"):
         evaluate([good], systems=["rrrf"], embedder=embedder, url=NOWHERE)
     with pytest.raises(ConfigError, match="top_k is 0"):
         evaluate([good], top_k=0, embedder=embedder, url=NOWHERE)

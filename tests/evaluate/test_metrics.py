@@ -118,5 +118,6 @@ def test_vectors_of_the_wrong_shape_are_refused(angle_embedder):
 
 
 def test_an_embedder_s_failure_is_named(angle_embedder):
+    inner = angle_embedder(seconds_per_call=-1)  # no time to sleep
     with pytest.raises(MemOpenSearchError, match="embedder 'angle' failed: ValueError"):
-        CachingEmbedder(angle_embedder()).embed_queries(["no angle"])
+        CachingEmbedder(inner).embed_queries(["a 0"])

@@ -69,7 +69,7 @@ def test_rows_beyond_the_pool_are_told_from_rows_ranked_low(make_folder, run_eva
     assert result.outcomes["far"].failure == "not_in_pool"
 
 
-@pytest.mark.parametrize("system", ["semantic", "bm25", "mem0-builtin"])
+@pytest.mark.parametrize("system", ["union", "rrf", "mem0", "semantic", "bm25", "mem0-builtin"])
 def test_a_user_s_query_is_searched_in_that_user_s_memories(make_folder, run_evaluation, system):
     folder = make_folder(
         [{"id": f"{user}-{n}", "text": f"喝茶 {n}", "user_id": user} for user in ("u1", "u2") for n in range(3)],
@@ -218,3 +218,110 @@ def test_the_url_comes_from_the_environment(tea_folder, angle_embedder, opensear
     report = evaluate([tea_folder], systems=["bm25"], embedder=angle_embedder())
     assert report.settings["server"].startswith("opensearch ")
     assert opensearch_url not in str(report.settings)
+
+
+@pytest.fixture
+def moves_folder(make_folder):
+    """One user who moved: what is known at each time differs, and so does what is said in other words."""
+    return make_folder(
+        [
+            {"id": "old", "text": "我住在里斯本 20", "user_id": "u", "created_at": "2025-03-01T09:00:00+00:00"},
+            {"id": "link", "text": "表弟叫覃小川 80", "user_id": "u", "created_at": "2025-03-02T09:00:00+00:00"},
+            {
+                "id": "cousin",
+                "text": "他考上了大学 85",
+                "user_id": "u",
+                "created_at": "2025-03-03T09:00:00+00:00",
+                "entities": ["那人"],
+                "entities_resolved": ["覃小川"],
+            },
+            {"id": "new", "text": "我现在住在柏林 21", "user_id": "u", "created_at": "2026-08-01T09:00:00+00:00"},
+        ],
+        [
+            {
+                "id": "before",
+                "query": "我现在住在哪里 20",
+                "relevant": ["old"],
+                "user_id": "u",
+                "asked_at": "2025-06-01T09:00:00+00:00",
+            },
+            {
+                "id": "now",
+                "query": "我现在住在哪里 20",
+                "relevant": ["new"],
+                "stale": ["old"],
+                "user_id": "u",
+                "asked_at": "2026-09-01T09:00:00+00:00",
+            },
+            {
+                "id": "name",
+                "query": "覃小川最近怎么样 70",
+                "relevant": ["cousin"],
+                "user_id": "u",
+                "asked_at": "2026-09-01T09:00:00+00:00",
+            },
+        ],
+    )
+
+
+def test_every_signal_is_used_by_the_modes_of_the_searcher(moves_folder, run_evaluation, collections, left_behind):
+    report = run_evaluation([moves_folder], systems=["union", "rrf", "mem0", "semantic"])
+    by_system = {result.system: result for result in report.results}
+    assert set(by_system) == {"union", "rrf", "mem0", "semantic"}
+    assert by_system["union"].outcomes["now"].ranking[0] == "new"
+    assert by_system["semantic"].outcomes["now"].ranking[0] == "old"
+    assert by_system["union"].metrics["new_over_old"] == 1.0
+    assert by_system["union"].requests_max == 2
+    assert report.settings["baseline"] == "semantic"
+    assert [each.system for each in report.comparisons] == ["union", "rrf", "mem0"]
+    assert left_behind(collections[0]) == []
+
+
+def test_as_of_searches_what_was_there_when_the_query_was_asked(moves_folder, run_evaluation):
+    (now,) = run_evaluation([moves_folder], systems=["union"]).results
+    (then,) = run_evaluation([moves_folder], systems=["union"], as_of="asked_at").results
+    assert "new" in now.outcomes["before"].ranking
+    assert "new" not in then.outcomes["before"].ranking
+    assert then.outcomes["before"].ranking[0] == "old"
+
+
+def test_names_come_from_the_field_that_is_asked_for(moves_folder, run_evaluation):
+    place = {}
+    for field in ("entities", "entities_resolved", "none"):
+        (result,) = run_evaluation([moves_folder], systems=["filter-in"], entities_field=field).results
+        place[field] = result.outcomes["name"].ranking
+    assert place["entities_resolved"] == ("cousin",)  # the only one whose metadata say so
+    assert "link" in place["none"]  # no metadata, no filter
+
+
+def test_without_a_tagger_nothing_is_linked(moves_folder, run_evaluation, monkeypatch):
+    from mem_opensearch.store import EntityLinker
+
+    linked = []
+    monkeypatch.setattr(EntityLinker, "link", lambda self, memories: linked.extend(memories))
+    run_evaluation([moves_folder], systems=["union"], tagger="none")
+    assert linked == []
+    run_evaluation([moves_folder], systems=["semantic"])  # needs no links
+    assert linked == []
+    run_evaluation([moves_folder], systems=["union"], tagger="rules")
+    assert [(each.id, each.scope, each.names) for each in linked][2] == ("cousin", {"user_id": "u"}, ("那人",))
+
+
+def test_failure_classes_are_what_the_search_says_itself(make_folder, run_evaluation):
+    folder = make_folder(
+        [{"id": "near", "text": "买了龙井茶 0"}, {"id": "far", "text": "看了电影 120"}],
+        [{"id": "q", "query": "龙井茶 0", "relevant": ["far"]}],
+    )
+    (result,) = run_evaluation([folder], systems=["union"]).results
+    assert result.outcomes["q"].failure == "below_threshold"
+
+
+def test_a_search_that_lost_a_signal_is_no_measurement(moves_folder, run_evaluation, monkeypatch):
+    from mem_opensearch.search import searcher
+
+    def failing(*_args, **_options):
+        raise BackendError("entities are gone")
+
+    monkeypatch.setattr(searcher, "look_up", failing)
+    with pytest.raises(BackendError, match="was answered without a signal: names and dates were not looked up"):
+        run_evaluation([moves_folder], systems=["union"])
