@@ -109,7 +109,7 @@ def requests(asked: Iterable[tuple[Scope, Iterable[str]]]) -> Iterator[list[dict
 
 def _search(owner: Scope, names: Sequence[str]) -> dict[str, Any]:
     clauses: list[Clause] = [*scope_clauses(owner), named(names)]
-    if "user_id" not in owner:  # what users call their friends is not for an agent's own memories
+    if "user_id" not in owner:  # rows of an agent's many users are not looked through; they wouldn't count either
         clauses.append({"bool": {"must_not": {"exists": {"field": "user_id"}}}})
     body = {"size": MOST_ROWS, "query": {"bool": {"filter": clauses}}, "_source": list(_ASKED)}
     return body | {"track_total_hits": False}

@@ -7,6 +7,7 @@ import pytest
 from mem_opensearch.entities import Extractor, closeness, factor
 from mem_opensearch.errors import InvalidInputError, ScopeError
 from mem_opensearch.store import EntityLinker, EntityStore, MemoryText
+from mem_opensearch.store.naming import OtherNames
 from mem_opensearch.text import load_dictionary
 
 LIN, CHEN = {"user_id": "lin"}, {"user_id": "chen"}
@@ -178,6 +179,22 @@ def test_names_of_a_users_other_scopes_are_known_and_links_are_the_memorys_own(e
     }
     assert entities.find("算盘", CHEN) == []
     assert [each.memory_ids for each in entities.find("算盘", {"run_id": "r1"})] == [("m1",)]
+
+
+def test_what_users_call_things_is_not_for_an_agents_own_memories(entities, linker):
+    linker.link([memory("m1", "家里的猫叫「算盘」。", user_id="lin", agent_id="cook")])
+    linker.link([memory("m2", "算盘不在家", agent_id="cook"), memory("m3", "x", "灶台", agent_id="cook")])
+    linker.link([memory("m4", "灶台很烫", agent_id="cook")])
+    assert [each.memory_ids for each in entities.find("算盘", {"agent_id": "cook"})] == [("m1",)]
+    assert [each.memory_ids for each in entities.find("灶台", {"agent_id": "cook"})] == [("m3", "m4")]
+
+
+def test_aliases_of_an_entity_that_has_gone_make_no_row(entities):
+    entities.link("单雨泽", "m1", LIN)
+    names = [OtherNames("单雨泽", ["铁蛋"], LIN), OtherNames("覃小川", ["表弟"], LIN)]
+    entities.add_aliases_many([*names, OtherNames("單雨澤", ["鐵蛋", "阿泽"], LIN)])
+    assert entities.aliases("单雨泽", LIN) == ("铁蛋", "阿泽")
+    assert links(entities) == {"单雨泽": {"m1"}}
 
 
 def test_aliases_of_one_user_are_not_anothers(entities, linker):
