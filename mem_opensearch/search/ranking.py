@@ -120,7 +120,7 @@ def _rank_as_mem0(looked: Looked, asked: Asking) -> Ranking:
     near = sorted((row for row in looked.rows if row.nearest), key=lambda row: -(row.cosine or 0.0))[:pool]
     terms = len(segmenter().segment(without_question_words(asked.question)))
     midpoint, steepness = mem0.sigmoid_of(terms)
-    raw = {row.id: sum(row.fields.values()) for row in looked.rows}
+    raw = {row.id: sum(row.scores.values()) for row in looked.rows}
     best = sorted((item for item in raw.items() if item[1] > 0), key=lambda item: -item[1])[:pool]
     words = {memory_id: mem0.normalise_bm25(score, midpoint=midpoint, steepness=steepness) for memory_id, score in best}
     cosines = {row.id: row.cosine for row in near}

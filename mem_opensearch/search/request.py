@@ -123,6 +123,12 @@ def signals_request(
     return _measured(wanted, dialect, {"bool": {"should": found_by, "minimum_should_match": 1}})
 
 
+def meaning_request(wanted: Wanted, *, dialect: Dialect) -> dict[str, Any]:
+    """Return the body that asks for the nearest in meaning alone."""
+    nearest = dialect.knn(wanted.vector, k=wanted.pool, filters=wanted.filters)
+    return {"size": wanted.pool, "query": nearest, "_source": SIGNALS, "track_total_hits": False}
+
+
 def _measured(wanted: Wanted, dialect: Dialect, must: Clause) -> dict[str, Any]:
     """Return the body for what matches `must`, each with its exact cosine."""
     return {

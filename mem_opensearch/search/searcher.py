@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch import forks
-from mem_opensearch.errors import BackendError, ConfigError, InvalidInputError
+from mem_opensearch.errors import BackendError, BackendUnavailable, ConfigError, InvalidInputError
 from mem_opensearch.fusion import Background, UnionWeights
 from mem_opensearch.search import ranking, request, signals
 from mem_opensearch.search.asking import Asking
@@ -236,7 +236,27 @@ class Searcher:
         )
 
     def _measure(self, spec: IndexSpec, wanted: request.Wanted, degraded: list[str]) -> list[Measured]:
-        """Return every candidate with its signals."""
+        """Return every candidate with its signals; with its meaning alone where the server can't answer the whole.
+
+        Such as too many clauses for it, or a time-out. A server that is not there, or lets nobody in, is an error.
+        """
+        try:
+            return self._measure_all(spec, wanted, degraded)
+        except BackendError as error:
+            if not _is_about_the_question(error):
+                raise
+            dialect = self._store.client.dialect
+            try:
+                (hits,) = self._store.find_words(spec, lambda _: [request.meaning_request(wanted, dialect=dialect)])
+            except BackendError:
+                raise error from None
+            degraded.append(f"only meaning was searched, words and all else failed: {error}")
+            return [
+                signals.Measured(row_id, hit["_source"], dialect.cosine_of(hit["_score"]), fields=None, nearest=True)
+                for row_id, hit in hits
+            ]
+
+    def _measure_all(self, spec: IndexSpec, wanted: request.Wanted, degraded: list[str]) -> list[Measured]:
         dialect, boosts = self._store.client.dialect, self._store.boosts()
 
         def note(answer: Mapping[str, Any]) -> None:
@@ -269,3 +289,10 @@ class Searcher:
         except BackendError as error:
             degraded.append(f"entities were not looked up: {error}")
             return {}
+
+
+def _is_about_the_question(error: BackendError) -> bool:
+    """Whether the server is there and could not answer this question, so that it may answer a simpler one."""
+    if type(error) is BackendError:
+        return True
+    return isinstance(error, BackendUnavailable) and bool(error.tries) and "time-out" in error.tries[-1]

@@ -34,14 +34,15 @@ class Measured:
         id: the memory's id.
         source: what was read of it.
         cosine: of its vector and the question's; None where it was not measured.
-        fields: field -> raw BM25, or weight of identifiers; those that did not match are missing.
+        fields: field -> raw BM25, or weight of identifiers; those that did not match are missing. None where no field
+            was searched.
         nearest: whether it is among the nearest in meaning.
     """
 
     id: str
     source: Mapping[str, Any]
     cosine: float | None
-    fields: Mapping[str, float] = field(default_factory=dict)
+    fields: Mapping[str, float] | None = field(default_factory=dict)
     nearest: bool = False
 
     @property
@@ -58,17 +59,23 @@ class Measured:
     @property
     def words(self) -> float:
         """BM25 over all fields of words."""
-        return sum(score for name, score in self.fields.items() if name.removesuffix(_REGIONAL) in _WORD_FIELDS)
+        scores = self.scores.items()
+        return sum(score for name, score in scores if name.removesuffix(_REGIONAL) in _WORD_FIELDS)
+
+    @property
+    def scores(self) -> Mapping[str, float]:
+        """What `fields` has, or nothing."""
+        return self.fields or {}
 
     @property
     def name_words(self) -> float:
         """BM25 of the names of the question, which is not in `words`; 0 where no name is known."""
-        return sum(score for name, score in self.fields.items() if name.startswith(NAME))
+        return sum(score for name, score in self.scores.items() if name.startswith(NAME))
 
     @property
     def identifiers(self) -> float:
         """How many identifiers of the question it holds whole."""
-        return sum(self.fields.get(name, 0.0) / FIELD_BOOSTS[name] for name in IDENTIFIER_FIELDS)
+        return sum(self.scores.get(name, 0.0) / FIELD_BOOSTS[name] for name in IDENTIFIER_FIELDS)
 
     @property
     def created_at(self) -> datetime | None:
@@ -112,8 +119,8 @@ def candidates_of(
         Candidate(
             id=row.id,
             cosine=row.cosine,
-            words=words[row.id],
-            identifiers=row.identifiers,
+            words=None if row.fields is None else words[row.id],
+            identifiers=None if row.fields is None else row.identifiers,
             entity=(names.links.get(row.id, 0.0) if is_statement(row.text) else 0.0) if names.rows else None,
             asks=_asks(row, places),
             only_asks=is_question(row.text),
@@ -121,7 +128,7 @@ def candidates_of(
             same_slot=bool(asked.slots and is_statement(row.text) and asked.slots & slots_of(row.text)),
             superseded_by=_replacement(row, texts),
             created_at=row.created_at,
-            per_field=row.fields,
+            per_field=row.scores,
             **_place(row, talks),
         )
         for row in rows

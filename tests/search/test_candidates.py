@@ -109,3 +109,44 @@ def test_a_question_as_long_as_a_page_is_answered(remember, ids):
     searcher = remember([("m1", "我喝咖啡")])
     page = "".join(chr(0x4E00 + (7 * n) % 20_000) for n in range(3000)) + "咖啡"
     assert searcher.search(page, filters=USER).degraded == ()
+
+
+# -- when a part fails
+
+
+def test_words_that_the_server_refuses_leave_the_meaning(remember, ids, monkeypatch):
+    """The server itself answers 400; the answer says what is missing, and nothing pretends to be 0."""
+    from mem_opensearch.search import request
+
+    searcher = remember([("m1", "我每天早上喝一杯黑咖啡"), ("m2", "我住在柏林")])
+    monkeypatch.setattr(request, "word_clauses", lambda *_, **__: [{"matsch": {"text": "咖啡"}}])
+    answer = searcher.search("早上喝什么咖啡？", filters=USER, explain=True)
+    assert ids(answer)[0] == "m1"
+    (missing,) = answer.degraded
+    assert missing.startswith("only meaning was searched, words and all else failed: ")
+    assert "status 400" in missing
+    details = answer.results[0].details
+    assert details["bm25_score"] is None
+    assert details["semantic_score"] > 0
+    assert "黑咖啡" not in missing
+
+
+def test_names_that_can_not_be_looked_up_leave_the_rest(remember, ids, monkeypatch):
+    from mem_opensearch.search import names
+
+    searcher = remember([("m1", "我每天早上喝一杯黑咖啡")])
+    searcher.entities.link("咖啡", "m1", USER)
+    monkeypatch.setattr(names, "_named", lambda *_: {"query": {"matsch": {}}})
+    answer = searcher.search("早上喝什么咖啡？", filters=USER, explain=True)
+    assert ids(answer) == ["m1"]
+    assert answer.degraded[0].startswith("names and dates were not looked up: ")
+    assert answer.results[0].details["entity_boost"] is None
+
+
+def test_a_search_that_fails_altogether_is_an_error(make_store, encoder):
+    from mem_opensearch.errors import BackendUnavailable
+    from mem_opensearch.search import Searcher
+
+    store = make_store(url="http://127.0.0.1:9", embedding_model_dims=encoder.dims, max_tries=1)
+    with pytest.raises(BackendUnavailable):
+        Searcher(store, embedder=encoder).search("咖啡", filters=USER)
