@@ -19,6 +19,7 @@ from mem_opensearch.entities.extraction import default_extractor
 from mem_opensearch.errors import MemOpenSearchError
 from mem_opensearch.models import IDENTITY_FIELDS
 from mem_opensearch.store import EntityLinker, MemoryText
+from mem_opensearch.text import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,8 +44,8 @@ def in_our_store(memory: _Memory) -> bool:
 
 
 def _extract(text: str) -> list[tuple[str, str]]:
-    """Return (type, name) of each entity, as mem0's `extract_entities`."""
-    return [(str(each.type), each.name) for each in default_extractor().extract(text)]
+    """Return (type, name) of each entity, as mem0's `extract_entities`; folded, as names are embedded."""
+    return [(str(each.type), fold(each.name)) for each in default_extractor().extract(text)]
 
 
 def _extract_nothing(texts: Sequence[str]) -> list[list[tuple[str, str]]]:

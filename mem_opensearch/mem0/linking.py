@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mem_opensearch.errors import MemOpenSearchError
 from mem_opensearch.mem0.extraction import in_our_store, link_memory
 from mem_opensearch.models import IDENTITY_FIELDS
+from mem_opensearch.text import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ def _find_rows(_memory: _Memory, filters: Mapping[str, Any]) -> dict[str, Any]: 
 
 def _link(memory: _Memory, entity_text: str, entity_type: str, memory_id: str, filters: Mapping[str, Any]) -> None:
     """Link one entity to a memory. A failure is told and not raised, as in mem0: the memory itself is stored."""
-    vector = memory.embedding_model.embed(entity_text, "add")
+    vector = memory.embedding_model.embed(fold(entity_text), "add")
     scope = {key: filters[key] for key in IDENTITY_FIELDS if filters.get(key)}
     try:
         memory.entity_store.link(entity_text, memory_id, scope, entity_type=entity_type, vector=vector)

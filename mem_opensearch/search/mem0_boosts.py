@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mem_opensearch.entities import extract
 from mem_opensearch.fusion.mem0 import EntityMatch, entities_to_look_up, entity_boosts
 from mem_opensearch.store.documents import LINKS_KEY
+from mem_opensearch.text import fold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,9 @@ def boosts_for_question(
     names = entities_to_look_up(mention.name for mention in extract(question))
     if not names or not scope or embedder is None or entities.spec() is None:
         return {}
-    found = entities.search_batch(names, list(embedder.embed_queries(names)), top_k=ROWS, filters=scope)
+    found = entities.search_batch(
+        names, list(embedder.embed_queries([fold(name) for name in names])), top_k=ROWS, filters=scope
+    )
     return entity_boosts(_match(hit) for hits in found for hit in hits)
 
 

@@ -13,7 +13,7 @@ from mem_opensearch.store import entity_rows as rows
 from mem_opensearch.store.entity_collection import EntityCollection
 from mem_opensearch.store.entity_rows import Entity, Link, Scope, entity_from, entity_id
 from mem_opensearch.store.links import ENTITIES_SUFFIX
-from mem_opensearch.text import fold_name
+from mem_opensearch.text import fold, fold_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -264,7 +264,7 @@ class EntityStore(EntityCollection):
             return {}
         for name in names:
             rows.check_name(name)
-        return dict(zip(names, self._embed(names), strict=True))
+        return dict(zip(names, self._embed([fold(name) for name in names]), strict=True))
 
     def _change_aliases(self, row_id: str, script: Mapping[str, Any]) -> None:
         if not self._change(row_id, script):

@@ -15,7 +15,7 @@ from mem_opensearch.store import documents
 from mem_opensearch.store import entity_rows as rows
 from mem_opensearch.store.entity_rows import Link, Scope
 from mem_opensearch.store.naming import OtherNames, owner_of
-from mem_opensearch.text import fold_name
+from mem_opensearch.text import fold, fold_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -168,7 +168,7 @@ class EntityLinker:
         if self._embed is None or not links:
             return links
         names = list(dict.fromkeys(link.entity for link in links))
-        vectors = dict(zip(names, self._embed(names), strict=True))
+        vectors = dict(zip(names, self._embed([fold(name) for name in names]), strict=True))
         return [replace(link, vector=vectors[link.entity]) for link in links]
 
 

@@ -119,3 +119,12 @@ def test_the_turn_that_answers_stands_above_the_turn_that_only_asks(tell, ids, q
     answer = searcher.search(question, filters=USER, asked_at=NOW, explain=True)
     assert ids(answer)[0] == "answers"
     assert answer.results[0].details["follows"]["id"] == "asks"
+
+
+@pytest.mark.parametrize("question", ["《圍城》是誰寫的？", "《围城》是谁写的？"])
+def test_mem0s_mode_finds_a_name_in_either_script(tell, question):
+    """It compares names by their vectors, and the embedder takes 圍城 and 围城 for two."""
+    searcher = tell([("trad", "我讀完了《圍城》"), ("tea", "我喜歡喝茶")])
+    answer = searcher.search(question, filters=USER, mode="mem0", explain=True)
+    assert answer.results[0].id == "trad"
+    assert answer.results[0].details["entity_boost"] > 0.45
