@@ -23,16 +23,22 @@ _HEAD = """\
 # Quality
 
 Made by `scripts/measure-quality` from `docs/quality.json`, which it measures with `mem-opensearch evaluate`; a test
-compares the two. Nothing here depends on how fast a machine is.
+compares the two. Nothing here depends on how fast a machine is. What is measured, and how, is in
+[evaluation.md](evaluation.md).
+
+The sets are the development halves: weights and rules of `union` were chosen with these queries in view
+([ranking.md](ranking.md)), so its figures are not those of unseen questions, and p says only that a difference on these
+queries is no chance.
 
 """
 _ALL = """
 ## Every system on every set
 
 `difference` is that of MRR@10 to {baseline}; p is that of a paired permutation test by query ({permutations}),
-corrected by Holm for all {comparisons} comparisons of this page. Intervals hold 95 % of 1,000 bootstrap samples of
-users. `requests` is the mean and the most of one search. What is missed has no right row among the first ten, because
-it was not looked at (pool), lay below the threshold (gate), or came later (rank).
+corrected by Holm for all {comparisons} comparisons of this page; the least that is possible is 0.0001 before that.
+Intervals hold 95 % of 1,000 bootstrap samples of users. `requests` is the mean and the most of one search. What is
+missed has no right row among the first ten, because it was not looked at (pool), lay below the threshold (gate), or
+came later (rank).
 
 """
 _REMEDIES = """
@@ -69,11 +75,12 @@ def quality_page(measured: Mapping[str, Any]) -> str:
 
 def _how(settings: Row) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in settings["versions"].items())
+    lacks = "" if "spacy" in settings["versions"] else "; spaCy is not installed, so its lemmas and entities are off"
     return (
         f"Embedder `{settings['embedder']}` ({settings['dims']} dimensions), {settings['server']}, analysis "
         f"`{settings['analyzer']}`, one index for all users of a set, {settings['rows_asked_for']} rows; {versions}. "
         f"Names that a set gives with a memory are given (`{settings['entities_field']}`), further ones are found. "
-        f"mem0-builtin: {settings['mem0-builtin']}.\n"
+        f"mem0-builtin: {settings['mem0-builtin']}{lacks}.\n"
     )
 
 

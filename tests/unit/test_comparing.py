@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,3 +117,19 @@ def test_the_page_shows_every_number_and_no_time():
     for row in measured["results"]:
         row["latency_ms"] = {"p50": 99.0, "p95": 999.0}
     assert quality_page(measured) == page
+
+
+def test_the_page_says_what_mem0_lacked():
+    measured = report_json()
+    assert "spaCy is not installed, so its lemmas and entities are off" in quality_page(measured)
+    measured["settings"]["versions"]["spacy"] = "3.8"
+    assert "spaCy is not installed" not in quality_page(measured)
+
+
+def test_the_page_in_docs_is_what_its_numbers_give():
+    script = ROOT / "scripts" / "measure-quality"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads((ROOT / "docs" / "quality.json").read_text())
+    assert not any("latency_ms" in row for row in numbers["results"])
