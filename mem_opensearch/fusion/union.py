@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from mem_opensearch.errors import InvalidInputError
-from mem_opensearch.fusion.calibration import WORDS_FULL, Background, best_words
+from mem_opensearch.fusion.calibration import EDGE, WORDS_FULL, Background, best_words
 from mem_opensearch.fusion.signals import Candidate, Question, check_candidates
 from mem_opensearch.fusion.weights import UnionWeights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Gate = Literal["meaning", "words", "identifier", "entity", "context", "time", "replaces"]
+Gate = Literal["meaning", "words", "identifier", "entity", "context", "time", "slot", "replaces"]
 """What a memory passed the gate by: its strongest evidence."""
 
 DEFAULT_THRESHOLD = 0.1
@@ -147,6 +147,7 @@ def _own(
         total.evidence["entity"] = candidate.entity
     if candidate.same_slot:
         total.parts["slot"] = kept * weights.slot
+        total.evidence["slot"] = EDGE
     if candidate.in_window:
         total.parts["time"] = weights.window * candidate.in_window
         total.evidence["time"] = 1.0

@@ -64,6 +64,15 @@ def test_a_lone_memory_that_has_nothing_to_do_with_it_is_no_answer():
     assert passed([scored], limit=5) == []
 
 
+def test_a_statement_that_fills_the_slot_asked_about_is_let_through():
+    """What is my job now? "I was made head of testing" shares neither words nor, for many embedders, the meaning."""
+    work = Question(slots=frozenset({"work"}))
+    fills, other = (Candidate(name, cosine=0.12, words=0.0, same_slot=name == "fills") for name in ("fills", "other"))
+    scored = by_id(fuse([fills, other], question=work))
+    assert (scored["fills"].gate, scored["fills"].evidence) == ("slot", 0.1)
+    assert scored["other"].gate is None
+
+
 def test_particles_don_t_make_a_full_match():
     (scored,) = fuse([Candidate("m", cosine=0.0, words=0.3)])
     assert scored.parts["words"] == pytest.approx(0.7 * 0.3)  # of the floor 1.0, not of itself
