@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     BeforeValidator,
     Field,
-    SecretStr,
     ValidationError,
     field_serializer,
     field_validator,
@@ -21,15 +20,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from mem_opensearch.addresses import (
-    Password,
-    Token,
-    User,
-    check_password,
-    check_user,
-    complete_url,
-    leaves_this_machine,
-)
+from mem_opensearch.addresses import Password, Token, User, complete_url
+from mem_opensearch.config_checks import check_combinations
 from mem_opensearch.environment import LOCAL, Environment
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.models import Refresh
@@ -219,78 +211,8 @@ class StoreConfig(BaseSettings):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        self._refuse_contradictions()
-        self._refuse_without_effect()
-        self._take_apart_http_auth()
-        if (self.user is None) != (self.password is None):
-            raise ValueError("'user' and 'password' go together: give both or neither")
-        if self.auto_refresh is not None:
-            if "refresh" in self.model_fields_set:
-                raise ValueError("'auto_refresh' and 'refresh' say the same thing: give one")
-            object.__setattr__(self, "refresh", "true" if self.auto_refresh else "false")
-            object.__setattr__(self, "auto_refresh", None)
-        self._check_urls()
+        check_combinations(self)
         return self
-
-    def _check_urls(self) -> None:
-        urls = self.urls
-        if self.has_credentials and not self.allow_insecure:
-            for url in urls:
-                if url.startswith("http:") and leaves_this_machine(url):
-                    message = (
-                        f"credentials would travel unencrypted to {url.removeprefix('http://')}: use https "
-                        "(use_ssl=true), or set allow_insecure=true if the network is trusted"
-                    )
-                    raise ValueError(message)
-        tls = [name for name in _TLS_OPTIONS if getattr(self, name) is not None]
-        if tls and self.client is None and not any(url.startswith("https:") for url in urls):
-            message = f"{_quoted(tls)} would have no effect over http: use https (use_ssl=true)"
-            raise ValueError(message)
-
-    def _take_apart_http_auth(self) -> None:
-        """Keep the password of a pair as a secret; an auth object stays as it is."""
-        auth = self.http_auth
-        if auth is None or callable(auth):
-            return
-        pair = auth.split(":", 1) if isinstance(auth, str) else auth
-        if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)):  # noqa: PLR2004
-            message = f"'http_auth' is a {type(auth).__name__}; give (user, password), or an auth object that is called"
-            raise ValueError(message)
-        user, password = pair
-        object.__setattr__(self, "user", check_user(user))
-        object.__setattr__(self, "password", check_password(SecretStr(password)))
-        object.__setattr__(self, "http_auth", None)
-
-    def _refuse_contradictions(self) -> None:
-        if self.url is not None and self.host is not None:
-            raise ValueError("'url' and 'host' both say where the server is: give one")
-        if self.url is not None and (self.port is not None or self.use_ssl):
-            raise ValueError("'port' and 'use_ssl' go with 'host'; write them into 'url' instead")
-        if self.url == []:
-            raise ValueError("'url' is an empty list: give at least one")
-        who = ("user", "api_key", "bearer_token", "aws_region", "http_auth")
-        if len(given := [name for name in who if getattr(self, name) is not None]) > 1:
-            message = f"{_quoted(given)} exclude each other: give one"
-            raise ValueError(message)
-
-    def _refuse_without_effect(self) -> None:
-        for name, needed in (("client_key", "client_cert"), ("aws_service", "aws_region")):
-            if getattr(self, name) is not None and getattr(self, needed) is None:
-                message = f"'{name}' has no effect without '{needed}': give both"
-                raise ValueError(message)
-        if self.ca_certs is not None and not self.verify_certs:
-            raise ValueError("'ca_certs' has no effect with verify_certs=False: give one")
-        if self.dictionary is not None and self.analyzer in {"smartcn", "bigram"}:
-            raise ValueError(f"'dictionary' has no effect with analyzer={self.analyzer}: use ik or jieba")
-        if self.client is not None and (clash := self._changed(_CONNECTION_OPTIONS)):
-            raise ValueError(f"with 'client' given, {', '.join(clash)} would have no effect: leave them out")
-        if self.is_local and (clash := self._changed(_NOT_LOCAL)):
-            raise ValueError(f'with url="{LOCAL}", {", ".join(clash)} would have no effect: leave them out')
-        if not self.is_local and (clash := self._changed(("node_version", "node_data"))):
-            raise ValueError(f'{_quoted(clash)} would have no effect: they go with url="{LOCAL}"')
-
-    def _changed(self, names: tuple[str, ...]) -> list[str]:
-        return [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
 
     @property
     def is_local(self) -> bool:
@@ -323,16 +245,6 @@ class StoreConfig(BaseSettings):
         return self.kind or ("entities" if self.collection_name.endswith("_entities") else "memory")
 
 
-_TLS_OPTIONS = ("ca_certs", "client_cert", "client_key")
-_NOT_LOCAL = (
-    "user", "password", "api_key", "bearer_token", "aws_region", "http_auth", "verify_certs", *_TLS_OPTIONS,
-)  # fmt: skip
-_CONNECTION_OPTIONS = (
-    "url", "host", "port", "use_ssl", *_NOT_LOCAL, "allow_insecure", "pool_maxsize", "http_compress",
-    "connection_class",
-)  # fmt: skip
-
-
 def check_collection_name(name: object) -> str:
     """Return a name that a collection may have.
 
@@ -346,10 +258,6 @@ def check_collection_name(name: object) -> str:
             f"letter or digit, at most {_COLLECTION_BYTES} bytes"
         )
     return str(name)
-
-
-def _quoted(names: list[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
 
 
 def explain_validation(error: ValidationError, *, known: list[str]) -> str:
