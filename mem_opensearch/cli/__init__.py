@@ -9,6 +9,7 @@ import typer
 from mem_opensearch._version import __version__
 from mem_opensearch.cli.analyze import analyze
 from mem_opensearch.cli.demo import demo
+from mem_opensearch.cli.doctor import doctor
 from mem_opensearch.cli.evaluate import evaluate
 from mem_opensearch.cli.node import app as node_app
 from mem_opensearch.cli.search import add, search, why
@@ -18,6 +19,7 @@ from mem_opensearch.init import init
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
 app.command()(init)
 app.command()(demo)
+app.command()(doctor)
 app.command()(evaluate)
 app.command()(add)
 app.command()(search)

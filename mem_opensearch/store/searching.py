@@ -64,6 +64,16 @@ class SearchingStore(Collection):
         answers = self._search_words(spec, build, params=params, note=note)
         return [self._rows.with_ids(hits) for hits in answers]
 
+    def sample_vectors(self, size: int) -> list[tuple[str, list[float] | None]]:
+        """Return (memory id, vector) of some rows; None for a row without one."""
+        body = {
+            "size": size,
+            "query": {"bool": {"filter": self.clauses_of(None)}},
+            "_source": ["id", "written_at", "vector"],
+        }
+        (hits,) = self._search_all([body])
+        return [(row_id, hit["_source"].get("vector")) for row_id, hit in self._rows.with_ids(hits)]
+
     def boosts(self) -> Mapping[str, float]:
         """Return the weights of the fields of words, as this server's BM25 needs them."""
         return self._field_boosts()
