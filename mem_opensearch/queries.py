@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from mem_opensearch.models import Clause
     from mem_opensearch.profiles import WordField
 
-SHOWN = ["payload", "id", "written_at"]
-"""What a read returns of the source: never the vector, which is most of a document's bytes. The last two are for
-servers that take no ids."""
+SHOWN = ["payload", "id", "written_at", "seq"]
+"""What a read returns of the source: never the vector, which is most of a document's bytes. `id` and `written_at`
+are for servers that take no ids; `seq` tells which of the memories of one time came first."""
 
 FIELD_BOOSTS: Mapping[str, float] = {
     "text": 0.25,

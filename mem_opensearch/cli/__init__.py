@@ -13,7 +13,7 @@ from mem_opensearch.cli.doctor import doctor
 from mem_opensearch.cli.evaluate import evaluate
 from mem_opensearch.cli.node import app as node_app
 from mem_opensearch.cli.search import add, search, why
-from mem_opensearch.cli.transfer import export, import_, migrate
+from mem_opensearch.cli.transfer import annotate, export, import_, migrate
 from mem_opensearch.init import init
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
@@ -27,6 +27,7 @@ app.command()(why)
 app.command()(export)
 app.command("import")(import_)
 app.command()(migrate)
+app.command()(annotate)
 app.command()(analyze)
 app.add_typer(node_app, name="node", help="The local OpenSearch node.")
 

@@ -1,4 +1,4 @@
-"""The commands `mem-opensearch export`, `import` and `migrate`."""
+"""The commands `mem-opensearch export`, `import`, `migrate` and `annotate`."""
 
 from __future__ import annotations
 
@@ -92,6 +92,18 @@ def migrate(
             _print("\n".join(_sentences(report)))
     if not all(report.is_whole for report in reports):
         raise typer.Exit(LEFT_OUT)
+
+
+def annotate(*, collection: Collection, url: Url = None, as_json: AsJson = False) -> None:
+    """Note with stored memories what searches need: talks, times, names, and what replaces what.
+
+    For bulk loads with annotate=false, and for memories that an older release wrote.
+    """
+    with _errors("memories so far are annotated; run it again to do the rest"), StageBar(collection) as bar:
+        from mem_opensearch.transfer import annotate_collection
+
+        report = annotate_collection(collection, progress=bar, **_options(url))
+    _print(asdict(report) if as_json else f"{collection}: {report.memories:,} memories annotated")
 
 
 def _sentences(report: MigrateReport) -> Iterator[str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.encoding import encode_lines
 from mem_opensearch.errors import MemOpenSearchError
 from mem_opensearch.filters import compile_filter
 from mem_opensearch.store import bulk, documents
-from mem_opensearch.store.annotations import may_replace, own_annotations
-from mem_opensearch.store.places import last_turns, places_after, threads_of
+from mem_opensearch.store.annotations import may_replace, moment_of, own_annotations
+from mem_opensearch.store.places import Step, Thread, last_turns, places_after, steps_of, threads_of
 from mem_opensearch.store.replacing import Replaced, older_neighbours, replaced_by
 from mem_opensearch.store.searching import SearchingStore
 
@@ -58,13 +60,15 @@ class AnnotatingStore(SearchingStore):
         with self._watching():
             self._rows.refresh()
             total = self._rows.count(clauses)
-            ids = [row_id for row_id, _ in self._rows.with_ids(self._rows.scan(clauses))]
-        ids.reverse()  # oldest first, so that each finds the turns before it
+            found = (pair for hit in self._rows.scan(clauses) for pair in self._rows.with_ids([hit]))
+            ids = [row_id for _, row_id in sorted((_order(hit["_source"]), row_id) for row_id, hit in found)]
+        steps: defaultdict[Thread, list[Step]] = defaultdict(list)  # the last turns of each talk so far
         for start in range(0, len(ids), _PAGE):
             rows = self._whole_rows(ids[start : start + _PAGE])
             noted = {row["id"]: own_annotations(row) for row in rows}
-            for row_id, place in self._places(rows).items():
-                noted[row_id] |= place
+            for thread, members in threads_of(rows).items():
+                for row_id, place in places_after(members, steps[thread]).items():
+                    noted[row_id] |= place
             self._write_notes(noted)
             self._note_replaced(rows)
             if progress:
@@ -88,7 +92,7 @@ class AnnotatingStore(SearchingStore):
         found = self._search_many([last_turns(thread, members[0], but=ids) for thread, members in threads.items()])
         places: dict[str, dict[str, Any]] = {}
         for members, before in zip(threads.values(), found, strict=True):
-            places |= places_after(members, before)
+            places |= places_after(members, steps_of(before))
         return places
 
     def _note_replaced(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -186,6 +190,13 @@ class AnnotatingStore(SearchingStore):
             lines += [link.line() for link in links]
             groups = bulk.chunks(lines, max_bytes=self.config.bulk_max_bytes, max_items=self.config.bulk_max_items)
             bulk.write_bulk(self.client, self.collection_name, groups, refresh=refresh)
+
+
+def _order(source: Mapping[str, Any]) -> tuple[float, float]:
+    """Return what sorts rows by the time when they were said, and those of one time as they were written."""
+    said_at = moment_of((source.get("payload") or {}).get("created_at"))
+    seq = source.get("seq")
+    return -inf if said_at is None else said_at.timestamp(), inf if seq is None else seq
 
 
 _SET_SCRIPT = """

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Thread = tuple[tuple[str | None, ...], tuple[str, str] | None]
 """Whose talk it is, and the key and value of the metadata that name it."""
 
-_Step = tuple[Turn, Place, str]  # a turn, its place, and its text
+Step = tuple[Turn, Place, str]
+"""A turn of a talk, its place, and its text."""
 
 
 def threads_of(rows: Sequence[Mapping[str, Any]]) -> dict[Thread, list[Mapping[str, Any]]]:
@@ -67,35 +68,42 @@ def last_turns(thread: Thread, first: Mapping[str, Any], *, but: Sequence[str]) 
         "size": TURNS_BACK,
         "query": {"bool": {"filter": clauses, "must_not": [{"terms": {"id": list(but)}}]}},
         "sort": [{"created_at": "desc"}, {"seq": {"order": "desc", "missing": "_last"}}],
-        "_source": [*SHOWN, *IDENTITY_FIELDS, "text", "created_at", "conversation", "seq"],
+        "_source": [*SHOWN, *IDENTITY_FIELDS, "text", "created_at", "conversation"],
         "track_total_hits": False,
     }
 
 
-def places_after(
-    members: Sequence[Mapping[str, Any]], before: Sequence[tuple[str, RawHit]]
-) -> dict[str, dict[str, Any]]:
+def steps_of(before: Sequence[tuple[str, RawHit]]) -> list[Step]:
+    """Return the last turns of a thread, in the order of their time.
+
+    Args:
+        before: id and hit of what `last_turns` finds, the last one first.
+    """
+    return [step for row_id, hit in reversed(before) if (step := _step_of(row_id, hit["_source"])) is not None]
+
+
+def places_after(members: Sequence[Mapping[str, Any]], steps: list[Step]) -> dict[str, dict[str, Any]]:
     """Return id -> `conversation`, `seq` and `context` of the rows of one thread.
 
     Args:
         members: rows in the order of their time.
-        before: id and hit of the last turns before them, the last one first.
+        steps: the last turns before them, the last one at the end; afterwards those before whatever follows.
     """
-    steps = [step for row_id, hit in reversed(before) if (step := _step_of(row_id, hit["_source"])) is not None]
     found: dict[str, dict[str, Any]] = {}
     for fields in members:
         turn = turn_of(fields)
         last = steps[-1] if steps else None
         place = place_after(turn, (last[0], last[1]) if last else None)
-        texts = [text for _, each, text in steps[-TURNS_BACK:] if each.conversation == place.conversation and place.seq]
+        texts = [text for _, each, text in steps if each.conversation == place.conversation and place.seq]
         found[turn.id] = {"conversation": place.conversation, "seq": place.seq} | (
             {"context": "\n".join(texts)} if any(texts) else {}
         )
         steps.append((turn, place, fields["text"]))
+        del steps[:-TURNS_BACK]
     return found
 
 
-def _step_of(row_id: str, source: Mapping[str, Any]) -> _Step | None:
+def _step_of(row_id: str, source: Mapping[str, Any]) -> Step | None:
     """Return a stored turn; one that was stored without a place is the first of its talk."""
     turn = turn_of({**source, "id": row_id, "payload": source.get("payload") or {}})
     if turn.created_at is None:
