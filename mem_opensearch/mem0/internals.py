@@ -11,6 +11,8 @@ What is touched, and why:
 - the methods of ``Memory`` and ``AsyncMemory`` that `linking.REPLACED` names: how entities are linked and unlinked.
 - the methods that `extraction.SURROUNDED` names, and the functions of ``mem0.memory.main`` in `extraction.FUNCTIONS`:
   how entities are found, and what the keyword search is asked.
+- the method that `conditions.REPLACED` names: how a search's filters reach the store.
+- the methods that `READING` names, with ``register(patch=True)``: what a search is.
 
 `Patches.apply` checks all of it before it changes anything, and `Patches.revert` puts back exactly what was there.
 """
@@ -26,8 +28,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.extras import require
+from mem_opensearch.mem0 import conditions, linking
 from mem_opensearch.mem0.extraction import FUNCTIONS, SURROUNDED, chosen
-from mem_opensearch.mem0.linking import REPLACED, replacement
+from mem_opensearch.mem0.linking import replacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
@@ -39,6 +42,9 @@ SUPPORTED_TEXT: Final = "mem0ai>=2.0.20,<2.3"
 
 STORE_CLASS: Final = "mem_opensearch.mem0.entities.open_store"
 EMBEDDER_CLASS: Final = "mem_opensearch.mem0.embedder.Mem0Embedder"
+
+READING: Final = ("search", "_search_vector_store")
+REPLACED: Final = {name: {**methods, **conditions.REPLACED} for name, methods in linking.REPLACED.items()}
 
 _CONFIG_CLASS: Final = "OpenSearchConfig"
 _VALIDATOR: Final = "validate_config"
@@ -133,7 +139,7 @@ def _find_main(version: str) -> Any:  # noqa: ANN401 - mem0 has no types
 
 def _find_memory(version: str, name: str) -> Any:  # noqa: ANN401 - mem0 has no types
     """Return a class of mem0 whose methods are all there that we replace."""
-    for method in (*REPLACED[name], *SURROUNDED):
+    for method in (*REPLACED[name], *SURROUNDED, *READING):
         _attribute(version, "mem0.memory.main", name, method)
     return _attribute(version, "mem0.memory.main", name)
 
@@ -201,7 +207,7 @@ class Patches:
         from mem_opensearch.mem0.reading import patched  # which needs mem0
 
         for owner in self._parts.memories.values():
-            for method in ("search", "_search_vector_store"):
+            for method in READING:
                 self._set_method(owner, method, patched(vars(owner)[method]))
 
     def revert(self) -> None:

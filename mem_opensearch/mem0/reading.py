@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import functools
 import inspect
-from concurrent.futures import ThreadPoolExecutor
+import logging
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from mem_opensearch import forks
 from mem_opensearch.errors import InvalidInputError
+from mem_opensearch.mem0 import threads
 from mem_opensearch.mem0.extraction import in_our_store
-from mem_opensearch.models import IDENTITY_FIELDS
 from mem_opensearch.search import Searcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mem_opensearch.search import Answer, Found, Why
+    from mem_opensearch.search import Found, Why
+
+_logger = logging.getLogger("mem_opensearch.mem0")
 
 _Memory = Any  # mem0's Memory or AsyncMemory, which have no types
 _Method = Any
@@ -60,40 +61,40 @@ class _Call:
     """One search, from its caller to our read path, past mem0, which knows nothing of it.
 
     Attributes:
-        filters: as the caller gave them: mem0 makes one condition of two on the same key.
+        memory: whose search it is.
         options: those of `OURS`, and the threshold where the caller gave one.
-        top_k: as the caller gave it; None for mem0's default.
-        rerank: whether a reranker comes after.
-        answer: what our read path said.
+        rerank: whether the memory's reranker comes after.
+        why_id: the memory that `why` asks about; None in a search.
+        taken: whether our read path has begun with it. What searches meanwhile, as a reranker may, is another.
+        said: what ours says beside the results, by name.
+        why: what ours says of `why_id`.
     """
 
-    filters: Mapping[str, Any] | None = None
+    memory: _Memory
     options: dict[str, Any] = field(default_factory=dict)
-    top_k: int | None = None
     rerank: bool = False
-    answer: Answer | None = None
+    why_id: str | None = None
+    taken: bool = False
+    said: dict[str, Any] = field(default_factory=dict)
+    why: Why | None = None
 
     @classmethod
-    def taken_from(cls, options: dict[str, Any]) -> _Call:
-        """Take what is ours out of the arguments of a search."""
+    def taken_from(cls, memory: _Memory, options: dict[str, Any], *, why_id: str | None) -> _Call:
+        """Take what is ours out of the arguments of a search.
+
+        The reranking is ours too: mem0 hands its reranker what is left after the cut, and in `AsyncMemory` runs it in
+        the default executor.
+        """
         ours: dict[str, Any] = {name: options.pop(name) for name in OURS if name in options}
         for name in ("as_of", "asked_at"):
             ours[name] = _moment(name, ours.get(name))
         if options.get("threshold") is not None:
             ours["threshold"] = options["threshold"]
-        return cls(options.get("filters"), ours, options.get("top_k"), bool(options.get("rerank")))
-
-    def finish(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return mem0's answer with what ours says beside the results."""
-        if self.answer is None:
-            return found
-        # A reranker that failed leaves mem0 with the whole pool.
-        results = found["results"] if self.top_k is None else found["results"][: self.top_k]
-        said = {"degraded": list(self.answer.degraded), "empty": self.answer.empty}
-        return {**found, "results": results, **{name: value for name, value in said.items() if value}}
+        return cls(memory, ours, bool(options.pop("rerank", False)), why_id)
 
 
 _call: ContextVar[_Call | None] = ContextVar("mem_opensearch_search", default=None)
+_searchers = forks.Lock()
 
 
 def _moment(name: str, value: object) -> datetime | None:
@@ -109,17 +110,21 @@ def _moment(name: str, value: object) -> datetime | None:
 
 
 @contextmanager
-def _calling(memory: _Memory, options: dict[str, Any]) -> Iterator[_Call | None]:
-    """Keep what is ours of a search while mem0 does its part; None inside another, or where the store is not ours."""
-    if _call.get() is not None:
+def _calling(memory: _Memory, options: dict[str, Any], *, why_id: str | None = None) -> Iterator[_Call | None]:
+    """Keep what is ours of a search while mem0 does its part.
+
+    It is None where the store is not ours, and in mem0's own search, patched, that our class has called.
+    """
+    outer = _call.get()
+    if outer is not None and outer.memory is memory and not outer.taken:
         yield None
         return
     if not in_our_store(memory):
-        if given := [name for name in OURS if name in options]:
+        if given := [name for name in OURS if options.pop(name, None) is not None]:
             raise InvalidInputError(f"{', '.join(given)} need a memory in mem_opensearch's store")
         yield None
         return
-    call = _Call.taken_from(options)
+    call = _Call.taken_from(memory, options, why_id=why_id)
     token = _call.set(call)
     try:
         yield call
@@ -129,12 +134,13 @@ def _calling(memory: _Memory, options: dict[str, Any]) -> Iterator[_Call | None]
 
 def searcher_of(memory: _Memory) -> Searcher:
     """Return the read path over the store of a memory object; made once for each store that it has."""
-    known = getattr(memory, "_mem_opensearch_searcher", None)
-    if known is None or known.store is not memory.vector_store:
-        store = memory.vector_store
-        embedder = _Embedding(memory.embedding_model, store.embedding_model_dims)
-        known = memory._mem_opensearch_searcher = Searcher(store, embedder=embedder, entities=memory.entity_store)  # noqa: SLF001
-    return known
+    with _searchers:  # many threads may ask at once, and each searcher measures the embedder's background
+        known: Searcher | None = getattr(memory, "_mem_opensearch_searcher", None)
+        if known is None or known.store is not memory.vector_store:
+            store = memory.vector_store
+            embedder = _Embedding(memory.embedding_model, store.embedding_model_dims)
+            known = memory._mem_opensearch_searcher = Searcher(store, embedder=embedder, entities=memory.entity_store)  # noqa: SLF001
+        return known
 
 
 def read(  # noqa: PLR0917 - mem0's signature
@@ -147,27 +153,44 @@ def read(  # noqa: PLR0917 - mem0's signature
     show_expired: bool = False,  # noqa: FBT001, FBT002 - mem0's signature
 ) -> list[dict[str, Any]]:
     """Return results in the shape of mem0's `_search_vector_store`, which this takes the place of."""
-    call = _call.get() or _Call(options={} if threshold is None else {"threshold": threshold})
-    scope = {key: filters[key] for key in IDENTITY_FIELDS if filters.get(key)}  # mem0 has trimmed them
-    wanted = limit * RERANK_POOL if call.rerank and getattr(memory, "reranker", None) else limit
-    call.answer = searcher_of(memory).search(
-        query,
-        filters={**(filters if call.filters is None else call.filters), **scope},
-        top_k=min(wanted, MOST),
-        explain=explain,
-        show_expired=show_expired,
-        **call.options,
-    )
-    return [_result(found) for found in call.answer.results if found.payload.get("data")]
+    call = _call.get()
+    if call is None or call.memory is not memory or call.taken:
+        call = _Call(memory, {} if threshold is None else {"threshold": threshold})
+    call.taken = True
+    searcher = searcher_of(memory)
+    asked: dict[str, Any] = {"filters": filters, "show_expired": show_expired, **call.options}
+    if call.why_id is not None:
+        call.why = searcher.why(query, call.why_id, top_k=limit, **asked)
+        return []
+    if limit == 0:
+        call.said["empty"] = "no result was asked for: top_k is 0"
+        return []
+    reranker = getattr(memory, "reranker", None) if call.rerank else None
+    pool = limit if reranker is None else max(limit, min(limit * RERANK_POOL, MOST))
+    answer = searcher.search(query, top_k=pool, explain=explain, **asked)
+    degraded = list(answer.degraded)
+    results = [_result(found) for found in answer.results if found.payload.get("data")]
+    if reranker is not None and results:
+        results = _reranked(reranker, query, results, limit, degraded)
+    call.said |= {name: value for name, value in (("degraded", degraded), ("empty", answer.empty)) if value}
+    return results
 
 
-def why(memory: _Memory, query: str, memory_id: str, options: dict[str, Any]) -> Why:
-    """Return what became of one memory in a search; see `Searcher.why`."""
-    if not in_our_store(memory):
-        raise InvalidInputError("why() needs a memory in mem_opensearch's store")
-    for name in ("as_of", "asked_at"):
-        options[name] = _moment(name, options.get(name))
-    return searcher_of(memory).why(query, memory_id, **options)
+def _reranked(
+    reranker: Any,  # noqa: ANN401 - any of mem0's
+    query: str,
+    results: list[dict[str, Any]],
+    limit: int,
+    degraded: list[str],
+) -> list[dict[str, Any]]:
+    """Return the best of the results in a reranker's order, or in ours where it fails, as in mem0."""
+    try:
+        return list(reranker.rerank(query, results, limit))[:limit]
+    except Exception as error:  # noqa: BLE001 - whatever it is, there are results
+        reason = f"the reranker failed: {type(error).__name__}"  # its message may quote a memory
+        _logger.warning("%s", reason)
+        degraded.append(reason)
+        return results[:limit]
 
 
 def _result(found: Found) -> dict[str, Any]:
@@ -193,7 +216,36 @@ def search(original: _Method, memory: _Memory, query: str, options: dict[str, An
     """Do what `Memory.search` does, with our keywords and our answer."""
     with _calling(memory, options) as call:
         found: dict[str, Any] = original(query, **options)
-    return found if call is None else call.finish(found)
+    return found if call is None else {**found, **call.said}
+
+
+async def search_async(original: _Method, memory: _Memory, query: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Do what `AsyncMemory.search` does, with our keywords and our answer."""
+    with _calling(memory, options) as call:
+        found: dict[str, Any] = await original(query, **options)
+    return found if call is None else {**found, **call.said}
+
+
+def why(original: _Method, memory: _Memory, query: str, memory_id: str, options: dict[str, Any]) -> Why:
+    """Return what became of one memory in a search, which mem0 checks as it does any other."""
+    with _calling(memory, options, why_id=memory_id) as call:
+        if call is not None:
+            original(query, **options)
+    return _told(call)
+
+
+async def why_async(original: _Method, memory: _Memory, query: str, memory_id: str, options: dict[str, Any]) -> Why:
+    """Do what `why` does, for an `AsyncMemory`."""
+    with _calling(memory, options, why_id=memory_id) as call:
+        if call is not None:
+            await original(query, **options)
+    return _told(call)
+
+
+def _told(call: _Call | None) -> Why:
+    if call is None or call.why is None:
+        raise InvalidInputError("why() needs a memory in mem_opensearch's store")
+    return call.why
 
 
 def search_vector_store(original: _Method, memory: _Memory, args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401 - a list
@@ -201,41 +253,13 @@ def search_vector_store(original: _Method, memory: _Memory, args: tuple[Any, ...
     return read(memory, *args, **options) if in_our_store(memory) else original(*args, **options)
 
 
-async def search_async(original: _Method, memory: _Memory, query: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Do what `AsyncMemory.search` does, with our keywords and our answer."""
-    with _calling(memory, options) as call:
-        found: dict[str, Any] = await original(query, **options)
-    return found if call is None else call.finish(found)
-
-
 async def search_vector_store_async(
     original: _Method, memory: _Memory, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:  # noqa: ANN401 - a list
-    """Do what `AsyncMemory._search_vector_store` does, by our read path, in threads of its own.
-
-    The default executor has a few threads more than the machine has cores, which is fewer than there are connections:
-    searches would wait for threads while connections are idle.
-    """
+    """Do what `AsyncMemory._search_vector_store` does, by our read path, in threads of its own."""
     if not in_our_store(memory):
         return await original(*args, **options)
-    work = functools.partial(contextvars.copy_context().run, read, memory, *args, **options)
-    return await asyncio.get_running_loop().run_in_executor(_threads_of(memory), work)
-
-
-def _threads_of(memory: _Memory) -> ThreadPoolExecutor:
-    threads: ThreadPoolExecutor | None = getattr(memory, "_mem_opensearch_threads", None)
-    if threads is None:
-        size = memory.vector_store.config.pool_maxsize
-        threads = memory._mem_opensearch_threads = ThreadPoolExecutor(size, "mem-opensearch-search")  # noqa: SLF001
-    return threads
-
-
-def stop_threads(memory: _Memory) -> None:
-    """End the threads of an `AsyncMemory`, if it has any."""
-    threads: ThreadPoolExecutor | None = getattr(memory, "_mem_opensearch_threads", None)
-    if threads is not None:
-        threads.shutdown(wait=False)
-        memory._mem_opensearch_threads = None  # noqa: SLF001
+    return await threads.run(memory, read, memory, *args, **options)
 
 
 def patched(original: _Method) -> _Method:
@@ -244,16 +268,19 @@ def patched(original: _Method) -> _Method:
     Args:
         original: `search` or `_search_vector_store` of `Memory` or `AsyncMemory`.
     """
-    is_async, is_search = inspect.iscoroutinefunction(original), original.__name__ == "search"
-    ours: _Method
-    if is_search:
-        ours = search_async if is_async else search
-    else:
-        ours = search_vector_store_async if is_async else search_vector_store
+    is_async = inspect.iscoroutinefunction(original)
+    if original.__name__ == "search":
+        ours: _Method = search_async if is_async else search
+
+        @functools.wraps(original)
+        def searching(self: _Memory, query: str, **options: Any) -> Any:  # noqa: ANN401 - mem0's own arguments
+            return ours(functools.partial(original, self), self, query, options)
+
+        return searching
+    inner: _Method = search_vector_store_async if is_async else search_vector_store
 
     @functools.wraps(original)
     def method(self: _Memory, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - mem0's own arguments
-        bound = functools.partial(original, self)
-        return ours(bound, self, *args, options) if is_search else ours(bound, self, args, options)
+        return inner(functools.partial(original, self), self, args, options)
 
     return method

@@ -33,7 +33,8 @@ def background_for(client: SearchClient, spec: IndexSpec, embedder: Embedder | N
             return None
         measured = background_of([[float(number) for number in vector] for vector in embedder.embed_documents(PROBES)])
         keep_background(client, spec.index, mean=measured.mean, deviation=measured.deviation)
-    except MemOpenSearchError as error:
-        _logger.warning("the background of '%s' is not known: %s", spec.collection, error)
+    except Exception as error:  # noqa: BLE001 - any embedder's own, as when it takes fewer texts at once
+        reason = error if isinstance(error, MemOpenSearchError) else type(error).__name__
+        _logger.warning("the background of '%s' is not known: %s", spec.collection, reason)
         return None
     return measured

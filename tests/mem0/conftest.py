@@ -32,6 +32,14 @@ def registered() -> Iterator[None]:
 
 
 @pytest.fixture
+def patched(registered: None) -> Iterator[None]:
+    """mem0's own classes, with our searches."""
+    bridge.register(patch=True)
+    yield
+    bridge.unregister()
+
+
+@pytest.fixture
 def collection(opensearch_url: str) -> Iterator[str]:
     """A name of its own for every test, and no index left after it."""
     name = f"t-{uuid.uuid4().hex}"

@@ -1,11 +1,12 @@
 """A server that takes a fifth of a second for every search; run as a process of its own.
 
 It asks the real node once for each kind of search and repeats that answer: the client is measured, not the node.
-Usage: slow_server.py URL SECONDS; prints its own URL.
+Usage: slow_server.py URL SECONDS; prints its own URL. GET /_searches tells how many searches it was asked for.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 URL, SECONDS = sys.argv[1], float(sys.argv[2])
 _known: dict[str, tuple[int, bytes]] = {}
 _lock = threading.Lock()
+_searches = itertools.count()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -24,13 +26,20 @@ class Handler(BaseHTTPRequestHandler):
     def serve(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.partition("?")[0]
+        if path == "/_searches":
+            self.answer(200, str(next(_searches)).encode())
+            return
         is_search = path.endswith(("/_search", "/_msearch"))
         if is_search:
+            next(_searches)
             time.sleep(SECONDS)
         with _lock:
             status, answer = (is_search and _known.get(path)) or self.forward(body)
             if is_search and b'"hits":[{' in answer:
                 _known[path] = status, answer
+        self.answer(status, answer)
+
+    def answer(self, status, answer):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(answer)))

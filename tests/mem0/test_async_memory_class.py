@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import asyncio.events
+import multiprocessing
 import subprocess
 import sys
 import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,10 @@ import mem_opensearch.mem0 as bridge
 SCOPE = {"user_id": "lin"}
 SECONDS = 0.2
 SEARCHES, REQUESTS, CONNECTIONS = 200, 2, 20
+ALLOWED = SEARCHES * REQUESTS * SECONDS / CONNECTIONS
+"""Seconds that the connections are busy with that many searches."""
+LATE = 0.02
+ROUNDS = 3
 
 
 @pytest.fixture
@@ -40,6 +45,13 @@ def run(config, steps):
     return asyncio.run(main())
 
 
+class NoThreads(ThreadPoolExecutor):
+    """A default executor that does nothing."""
+
+    def submit(self, work, *_, **__):
+        raise AssertionError(f"{work} was given to the default executor")
+
+
 def test_the_main_path(config):
     async def steps(memory):
         added = await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
@@ -52,76 +64,120 @@ def test_the_main_path(config):
     run(config, steps)
 
 
-def test_mem0s_own_class_searches_as_ours_does(config):
-    bridge.register(patch=True)
+def test_mem0s_own_class_searches_as_ours_does(patched, config):
     from mem0 import AsyncMemory
 
     async def main():
         memory = AsyncMemory.from_config(config)
         await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
-        answer = await memory.search("px441", filters=SCOPE, explain=True, mode="union")
+        answer = await memory.search(query="px441", filters=SCOPE, explain=True, mode="union")
         assert answer["results"][0]["score_details"]["gate"] == "identifier"
+        both = {"AND": [{"user_id": "chen"}]}
+        assert (await memory.search("px441", filters={**SCOPE, **both}))["results"] == []
         memory.close()
 
     asyncio.run(main())
 
 
-class Durations:
-    """How long each callback of a loop ran: on the clock, and on this thread's processor."""
+def test_no_search_runs_in_the_default_executor(config):
+    class Reversing:
+        def rerank(self, query, memories, top_k):
+            return memories[::-1]
 
-    def __init__(self, monkeypatch):
-        self.wall = self.processor = 0.0
-        run_handle = asyncio.events.Handle._run
+    async def steps(memory):
+        added = [await memory.add(f"第{number}杯咖啡", **SCOPE, infer=False) for number in range(3)]
+        memory.reranker = Reversing()
+        asyncio.get_running_loop().set_default_executor(NoThreads(1))
+        for rerank in (False, True):
+            assert len((await memory.search("咖啡", filters=SCOPE, rerank=rerank))["results"]) == 3
+        assert (await memory.why("咖啡", added[0]["results"][0]["id"], filters=SCOPE)).reason == "found"
 
-        def watched(handle):
-            wall, processor = time.perf_counter(), time.thread_time()
-            try:
-                return run_handle(handle)
-            finally:
-                self.wall = max(self.wall, time.perf_counter() - wall)
-                self.processor = max(self.processor, time.thread_time() - processor)
-
-        monkeypatch.setattr(asyncio.events.Handle, "_run", watched)
+    run(config, steps)
 
 
-def seconds_of_bare_requests(store):
-    """Return what the same number of requests takes over as many connections, with nothing done about them."""
-    body = {"query": {"match_all": {}}}
+def test_a_child_process_has_threads_of_its_own(config):
+    memory = bridge.AsyncMemory.from_config(config)
+
+    async def steps():
+        await memory.add("我喜歡喝茶", **SCOPE, infer=False)
+        assert (await memory.search("喝茶", filters=SCOPE))["results"]
+
+    async def search():
+        vector = [1.0] * memory.vector_store.embedding_model_dims  # a model that has run can't be forked
+        memory.embedding_model.embed = lambda text, memory_action=None: vector
+        sys.exit(0 if (await memory.search("喝茶", filters=SCOPE, threshold=0.0))["results"] else 3)
+
+    asyncio.run(steps())
+    child = multiprocessing.get_context("fork").Process(target=lambda: asyncio.run(search()))
+    child.start()
+    child.join(60)
+    try:
+        assert child.exitcode == 0
+    finally:
+        child.kill()
+        memory.close()
+
+
+async def lateness_and_seconds(work):
+    """Return how late a sleeper woke up at worst while the work was done, and how long that took."""
+    late, done = [], asyncio.Event()
+
+    async def beat():
+        while not done.is_set():
+            slept = time.perf_counter()
+            await asyncio.sleep(0.005)
+            late.append(time.perf_counter() - slept - 0.005)
+
+    beating = asyncio.create_task(beat())
     started = time.perf_counter()
+    await work
+    seconds = time.perf_counter() - started
+    done.set()
+    await beating
+    return max(late), seconds
+
+
+def bare_requests(store):
+    """Make as many requests over as many connections, and do nothing about them."""
+    body = {"query": {"match_all": {}}}
     with ThreadPoolExecutor(CONNECTIONS) as threads:
         paths = [f"/{store.collection_name}/_search"] * (SEARCHES * REQUESTS)
         list(threads.map(lambda path: store.client.request("POST", path, body=body), paths))
-    return time.perf_counter() - started
 
 
-def test_200_searches_at_once(config, slow_url, monkeypatch):
-    """They take what the connections allow, twice that at most, and none of them holds the loop up.
+def searches_at(url):
+    with urllib.request.urlopen(f"{url}/_searches", timeout=60) as answer:
+        return int(answer.read())
 
-    What the connections allow is measured in the same run: two requests for each search, and nothing else.
 
-    A callback that computes shows by its processor time; one that waits for the server by its time on the clock, which
-    would be an answer's 200 ms. The clock alone would also count what other programs of this machine take away.
+def test_200_searches_at_once(config, slow_url):
+    """They take twice what the connections allow at most, and none of them holds the loop up.
+
+    Other programs take this machine away at times. So both are also measured for bare requests, in threads, of which
+    the loop knows nothing: what is lost there is nobody's fault. And the best of several rounds counts, for a search
+    that holds the loop up does so in each of them. The embedder is a fixed vector: a model computes as long as it does.
     """
     config["vector_store"]["config"] |= {"url": slow_url, "pool_maxsize": CONNECTIONS}
 
     async def steps(memory):
         await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
-        await memory.search(
-            "px441 是什么？", filters=SCOPE
-        )  # looks at the index, loads the model, measures the background
+        await memory.search("px441 是什么？", filters=SCOPE)  # looks at the index, measures the background
         (vector,) = memory.embedding_model.embed_batch(["px441 是什么？"], "search")
         memory.embedding_model.embed = lambda text, memory_action=None: vector
-        floor = await asyncio.to_thread(seconds_of_bare_requests, memory.vector_store)
-        durations = Durations(monkeypatch)
-        started = time.perf_counter()
-        answers = await asyncio.gather(
-            *(memory.search(f"px441 是什么？{number}", filters=SCOPE) for number in range(SEARCHES))
-        )
-        seconds = time.perf_counter() - started
-        assert all(answer["results"] for answer in answers)
-        assert durations.processor < 0.02
-        assert durations.wall < SECONDS
-        assert floor > 0.9 * SEARCHES * REQUESTS * SECONDS / CONNECTIONS
-        assert seconds < 2 * floor
+        told = []
+        for _ in range(ROUNDS):
+            idle, floor = await lateness_and_seconds(asyncio.to_thread(bare_requests, memory.vector_store))
+            before = searches_at(slow_url)
+            searches = [memory.search(f"px441 是什么？{number}", filters=SCOPE) for number in range(SEARCHES)]
+            together = asyncio.gather(*searches)
+            late, seconds = await lateness_and_seconds(together)
+            assert all(answer["results"] for answer in together.result())
+            assert searches_at(slow_url) - before - 1 == SEARCHES * REQUESTS
+            told.append(
+                f"late by {late:.3f} s, {idle:.3f} s without; {seconds:.1f} s of {ALLOWED:.1f}, {floor:.1f} bare"
+            )
+            if late < LATE + idle and seconds < 2 * max(ALLOWED, floor):
+                return
+        pytest.fail("; ".join(told))
 
     run(config, steps)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import mem0
 import pytest
+from mem0.utils.scoring import score_and_rank
 
 import mem_opensearch.mem0 as bridge
 from mem_opensearch.errors import InvalidInputError
 
 SCOPE = {"user_id": "lin"}
 MEM0_KEYS = {"id", "memory", "hash", "metadata", "score", "created_at", "updated_at", "user_id", "role"}
-
-
-@pytest.fixture
-def patched(registered):
-    bridge.register(patch=True)
-    yield
-    bridge.unregister()
 
 
 @pytest.fixture(params=["ours", "patched"])
@@ -56,6 +50,38 @@ def test_details_and_modes(memory):
         assert result["score_details"]["final_score"] == result["score"]
 
 
+def test_the_details_have_all_that_mem0s_have(memory):
+    (mem0s,) = score_and_rank([{"id": "m1", "score": 0.5, "payload": {}}], {}, {}, threshold=0.1, top_k=1, explain=True)
+    add(memory, "專案代號是ＰＸ－４４１")
+    for mode in ("union", "rrf", "mem0"):
+        (result,) = memory.search("px441 是什么？", filters=SCOPE, explain=True, mode=mode)["results"]
+        assert result["score_details"].keys() >= mem0s["score_details"].keys()
+
+
+def test_a_result_is_that_of_mem0_but_for_its_score(memory, config):
+    """Of the same memories, mem0's own search returns the same keys and values."""
+    add(memory, "專案代號是ＰＸ－４４１", topic="工作", tags=["急"], nested={"a": {"b": 1}})
+    memory.add("會議改到週五", **SCOPE, agent_id="a1", run_id="r1", infer=False, expiration_date="2999-01-01")
+    memory.add([{"role": "assistant", "name": "bot", "content": "專案代號記下了"}], **SCOPE, infer=False)
+    ours = memory.search("專案代號 會議", filters=SCOPE, threshold=0.0)["results"]
+    bridge.unregister()
+    bridge.register()  # without patch
+    plain = mem0.Memory.from_config(config)
+    mem0s = plain.search("專案代號 會議", filters=SCOPE, threshold=0.0)["results"]
+    plain.close()
+
+    def without_score(results):
+        return {each["id"]: {key: value for key, value in each.items() if key != "score"} for each in results}
+
+    assert len(ours) == 3
+    assert without_score(ours) == without_score(mem0s)
+
+
+def test_a_question_by_its_keyword(memory):
+    added = add(memory, "我喜歡喝茶")
+    assert found(memory.search(query="喝茶", filters=SCOPE)) == [added]
+
+
 def test_alice(memory):
     named = add(memory, "Alice 在設計部工作")
     linked = add(memory, "她推薦了中山區那家拉麵店", entities=["Alice"])
@@ -75,19 +101,24 @@ def test_the_user_moved(memory):
         assert found(memory.search("使用者住在哪裡？", filters=SCOPE, as_of="2026-01-01")) == [lisbon]
 
 
-def test_two_conditions_on_one_key_both_hold(memory):
-    """mem0 makes one dict of them, in which the last one wins."""
-    for price in (3, 8, 20):
-        add(memory, f"這杯咖啡要 {price} 元", price=price)
-    both = {"AND": [{"price": {"gt": 5}}, {"price": {"lt": 10}}]}
-    answer = memory.search("咖啡多少錢？", filters={**SCOPE, **both})
-    assert [result["metadata"]["price"] for result in answer["results"]] == [8]
-
-
 def test_why_there_is_nothing(memory):
     assert memory.search("咖啡", filters=SCOPE)["empty"] == "nothing that matches is stored in this scope"
     add(memory, "我喜歡喝茶")
     assert "below the threshold" in memory.search("薛定谔方程的推导", filters=SCOPE, threshold=0.9)["empty"]
+
+
+def test_none_is_wanted(memory):
+    add(memory, "我喜歡喝茶")
+    assert memory.search("喝茶", filters=SCOPE, top_k=0) == {
+        "results": [],
+        "empty": "no result was asked for: top_k is 0",
+    }
+
+
+def test_more_are_wanted_than_there_can_be(memory):
+    add(memory, "我喜歡喝茶")
+    with pytest.raises(InvalidInputError, match="20000"):
+        memory.search("喝茶", filters=SCOPE, top_k=20_000)
 
 
 def test_a_reranker_sees_more_than_is_wanted(memory):
@@ -106,16 +137,37 @@ def test_a_reranker_sees_more_than_is_wanted(memory):
 
 
 def test_a_reranker_that_fails_leaves_as_many_results_as_were_wanted(memory):
-    for number in range(9):
+    for number in range(25):
         add(memory, f"第{number}杯咖啡")
 
     class Broken:
         def rerank(self, query, memories, top_k):
-            raise RuntimeError("out of service")
+            raise RuntimeError(memories[0]["memory"])
 
     memory.reranker = Broken()
-    wanted = found(memory.search("咖啡", filters=SCOPE, top_k=2))
-    assert found(memory.search("咖啡", filters=SCOPE, top_k=2, rerank=True)) == wanted
+    for wanted in ({"top_k": 2}, {}):  # without `top_k`, it is mem0's own
+        answer = memory.search("咖啡", filters=SCOPE, rerank=True, **wanted)
+        assert found(answer) == found(memory.search("咖啡", filters=SCOPE, **wanted))
+        assert len(answer["results"]) == wanted.get("top_k", 20)
+        assert answer["degraded"] == ["the reranker failed: RuntimeError"]
+
+
+def test_a_search_within_a_search_is_its_own(memory):
+    """A reranker that searches gets what it asks for, and what it gets is not told of the search around it."""
+    add(memory, "我喜歡喝茶")
+    inner = []
+
+    class Searching:
+        def rerank(self, query, memories, top_k):
+            inner.append(memory.search("咖啡", filters={"user_id": "chen"}, explain=True))
+            inner.append(memory.search("喝茶", filters=SCOPE, explain=True))
+            return memories
+
+    memory.reranker = Searching()
+    outer = memory.search("喝茶", filters=SCOPE, rerank=True, mode="rrf")
+    assert outer.keys() == {"results"}
+    assert inner[0] == {"results": [], "empty": "nothing that matches is stored in this scope"}
+    assert inner[1]["results"][0]["score_details"]["mode"] == "union"
 
 
 def test_a_moment_that_is_none(memory):
@@ -134,6 +186,21 @@ def test_why(config):
     told = with_why.why("喝茶", added, filters=SCOPE)
     assert (told.reason, told.rank) == ("found", 1)
     assert with_why.why("喝茶", "nobody", filters=SCOPE).reason == "not_stored"
+    assert with_why.why("喝茶", added, filters={"user_id": "chen"}).reason == "filtered"
+    assert with_why.why("喝茶", added, filters={**SCOPE, "NOT": [{"user_id": "chen"}]}, mode="rrf").reason == "found"
+    with_why.close()
+
+
+def test_why_is_asked_as_a_search_is(config):
+    """With mem0's checks, its trimmed scope, and its twenty results."""
+    with_why = bridge.Memory.from_config(config)
+    for number in range(22):
+        add(with_why, f"第{number}杯咖啡")
+    ranked = found(with_why.search("咖啡", filters=SCOPE, top_k=22))
+    assert with_why.why("咖啡", ranked[19], filters={"user_id": " lin "}).reason == "found"
+    assert with_why.why("咖啡", ranked[20], filters=SCOPE).reason == "ranked_low"
+    with pytest.raises(ValueError, match="user_id"):
+        with_why.why("咖啡", ranked[0], filters={})
     with_why.close()
 
 
@@ -172,6 +239,18 @@ def test_our_class_registers_by_itself_and_others_are_left_alone(config):
     finally:
         memory.close()
         bridge.register()  # the fixture takes it back
+
+
+def test_memories_in_other_stores_are_left_alone(patched, config, tmp_path):
+    elsewhere = {"path": str(tmp_path / "qdrant"), "embedding_model_dims": 512, "collection_name": "t"}
+    memory = mem0.Memory.from_config({**config, "vector_store": {"provider": "qdrant", "config": elsewhere}})
+    added = add(memory, "I like tea", price=5)
+    assert found(memory.search("tea", filters=SCOPE, mode=None)) == [added]
+    (result,) = memory.search("tea", filters={**SCOPE, "price": {"gt": 3}}, explain=True)["results"]
+    assert "mode" not in result["score_details"]
+    with pytest.raises(InvalidInputError, match="mode, as_of need"):
+        memory.search("tea", filters=SCOPE, mode="union", as_of="2026-01-01")
+    memory.close()
 
 
 def test_unregister_puts_mem0_back(registered):
