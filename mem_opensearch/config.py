@@ -161,7 +161,7 @@ class StoreConfig(BaseSettings):
     # -- how memories are searched
     annotate: bool = Field(
         default=True,
-        description="Note with each memory its talk, its time, its names and what it replaces, which searches by every "
+        description="Note with each memory its talk, its time and what it replaces, which searches by every "
         "signal need; false for bulk loads, after which `annotate()` does it.",
     )
     search: SearchOptions = Field(

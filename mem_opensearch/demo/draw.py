@@ -27,10 +27,9 @@ GAP: Final = 3
 INDENT: Final = "    "  # under the text of a hit, behind place and mark
 ALL_NAMES: Final = {**NAMES, COSINE: "meaning alone"}
 NOTES: Final = (
-    "Both sides run mem0's own search and fusion; only the store differs. sem is what the store returns: ours the "
-    "cosine, mem0's provider (1 + cosine) / 2, so compare ranks across the two sides, not bars. bm25 is pressed into 0 "
-    "to 1 by mem0: where several memories share much with the question, all reach 1.00 and sem decides. final is the "
-    "sum divided by the largest possible sum."
+    "Ours ranks by every signal: meaning, words, identifiers, names, time (mem-opensearch search --explain shows them). "
+    "mem0's own provider runs under mem0's own search and fusion. sem is ours the cosine, there (1 + cosine) / 2; bm25 "
+    "is ours the share of the best match's, there pressed into 0 to 1; so compare ranks across the two sides, not bars."
 )
 NO_ENTITIES: Final = "ent is 0 throughout: memories that are stored without a language model have no entities in mem0."
 

@@ -52,14 +52,14 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class ScoredHit:
-    """A memory that mem0's `search` returned, with the parts of its score as ``score_details`` has them.
+    """A memory that `search` returned, with the parts of its score as ``score_details`` has them.
 
     Attributes:
         id: the memory's id.
         text: the memory.
         semantic: score of the vector search: here the cosine, in mem0's own provider (1 + cosine) / 2.
-        bm25: BM25 pressed into [0, 1] by mem0.
-        entity: mem0's boost for linked entities, [0, 0.5].
+        bm25: BM25 on a scale from 0 to 1: here the share of the best match's, in mem0 by its sigmoid.
+        entity: what a link to a name of the question added, [0, 0.5].
         final: the score that ranks.
     """
 

@@ -21,9 +21,9 @@ def parse_hit(result: Mapping[str, Any]) -> ScoredHit:
     return ScoredHit(
         id=result["id"],
         text=result["memory"],
-        semantic=details["semantic_score"],
-        bm25=details["bm25_score"],
-        entity=details["entity_boost"],
+        semantic=details["semantic_score"] or 0.0,
+        bm25=details["bm25_score"] or 0.0,
+        entity=details["entity_boost"] or 0.0,
         final=details["final_score"],
     )
 

@@ -64,7 +64,7 @@ class System:
 
     Attributes:
         key: short name, for data.
-        memory: mem0's own class, with mem0's own read path on both sides.
+        memory: mem0's `Memory`: with our store and read path, or with mem0's own.
         collection: name of its collection on the server.
         insert: stores memories with their vectors.
         refresh: makes what was stored searchable.
@@ -138,15 +138,15 @@ def _delete_indices(client: SearchClient, names: Sequence[str]) -> None:
 
 @contextmanager
 def _open_ours(url: str, collection: str, embedder: Embedder) -> Iterator[System]:
-    from mem_opensearch.mem0 import is_registered, register, unregister
+    require("mem0", extra="mem0", purpose="the demo")
+    from mem_opensearch.mem0 import Memory as OurMemory
+    from mem_opensearch.mem0 import is_registered, unregister
     from mem_opensearch.mem0.builtin import mem0_payload
 
-    mem0 = require("mem0", extra="mem0", purpose="the demo")
     with ExitStack() as stack:
         if not is_registered():
-            register()
-            stack.callback(unregister)
-        memory = mem0.Memory.from_config(
+            stack.callback(unregister)  # our Memory registers by itself
+        memory = OurMemory.from_config(
             {
                 "vector_store": {
                     "provider": "opensearch",

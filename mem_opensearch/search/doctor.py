@@ -126,5 +126,5 @@ def _check_notes(store: OpenSearchVectorStore) -> Finding:
     missing = store.count_clauses([*store.clauses_of(None), *clauses])
     if missing:
         mend = f"run: mem-opensearch annotate --collection {store.collection_name}"
-        return _wrong("notes", f"of {missing} memories no talk, no names and no time are noted; {mend}")
+        return _wrong("notes", f"of {missing} memories no talk and no time are noted; {mend}")
     return _right("notes", "every memory with an owner and a date is annotated")

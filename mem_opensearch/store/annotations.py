@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.context import Turn
-from mem_opensearch.entities import extract
-from mem_opensearch.filters import MAX_STRING
 from mem_opensearch.models import IDENTITY_FIELDS
 from mem_opensearch.temporal import event_window, is_statement, slots_of
 from mem_opensearch.temporal.changes import change_cue, is_new_state
-from mem_opensearch.text import fold_name
+from mem_opensearch.temporal.slots import EXCLUSIVE_SLOTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,19 +55,15 @@ def said_at_of(row: Mapping[str, Any]) -> datetime | None:
 
 
 def own_annotations(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row's own text says of names and time, for the fields of the index.
+    """Return what a row's own text says of time, for the fields of the index.
 
     Args:
         fields: the row as `documents.build_row` makes it.
     """
-    text = fields["text"]
-    said = [fold_name(mention.name) for mention in extract(text)]
-    names = [*fields.get("entities", ()), *(name for name in said if 0 < len(name) <= MAX_STRING)]
-    found: dict[str, Any] = {"entities": list(dict.fromkeys(names))} if names else {}
     said_at = said_at_of(fields)
-    if said_at is not None and "event_date" not in fields and (event := event_window(text, said_at)) is not None:
-        found["event_date"] = event.start.astimezone(UTC).isoformat()
-    return found
+    if said_at is None or "event_date" in fields or (event := event_window(fields["text"], said_at)) is None:
+        return {}
+    return {"event_date": event.start.astimezone(UTC).isoformat()}
 
 
 def scope_of(fields: Mapping[str, Any]) -> tuple[str | None, ...]:
@@ -102,4 +96,4 @@ def may_replace(fields: Mapping[str, Any]) -> bool:
     text = fields["text"]
     if not any(scope_of(fields)) or moment_of(fields.get("created_at")) is None or not is_statement(text):
         return False
-    return bool(slots_of(text)) or change_cue(text) is not None or is_new_state(text)
+    return bool(slots_of(text) & EXCLUSIVE_SLOTS) or change_cue(text) is not None or is_new_state(text)

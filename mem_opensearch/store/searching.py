@@ -30,7 +30,8 @@ class SearchingStore(Collection):
 
     def show_writes(self) -> None:
         """Make what this process has written visible to a search that does not go through this object."""
-        if self._is_there():
+        # A collection that is missing would otherwise be asked for each time.
+        if self._visibility.is_due and self._is_there():
             self._visibility.show(self._rows.refresh)
 
     def clauses_of(self, filters: Mapping[str, Any] | None) -> list[Clause]:

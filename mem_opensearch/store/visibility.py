@@ -65,10 +65,15 @@ class Visibility:
             if self._policy == "on_read":
                 self._count.add()
 
+    @property
+    def is_due(self) -> bool:
+        """Whether this process wrote something that searches may not see yet."""
+        return self._count.shown < self._count.written
+
     def show(self, refresh: Callable[[], None]) -> None:
         """Call `refresh` if this process wrote something that searches may not see yet."""
         count = self._count
-        if count.shown >= count.written:
+        if not self.is_due:
             return
         wanted = count.written
         with count.refreshing:  # a second reader waits for the first one's refresh, which may show its writes too

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mem_opensearch.errors import InvalidInputError
@@ -237,6 +238,7 @@ def _same_thing(newer: str, old: str) -> bool:
     return all(identifier in folded for identifier in _IDENTIFIER.findall(changes.before_the_change(newer)))
 
 
+@lru_cache(maxsize=4096)
 def _names_in(text: str) -> frozenset[str]:
     """Return what may be a name: pairs of ideographs without function words, and Latin words."""
     folded = fold(text).lower()

@@ -49,6 +49,15 @@ def test_without_a_scope_it_is_one(count):
     assert counted(lambda: searcher.search("旅行的计划")) == 1
 
 
+def test_a_user_without_any_entity_costs_no_request_more(remember):
+    searcher = remember(TALK)
+    searcher.search("旅行的计划", filters=USER)
+    before = searcher.store.client.requests, searcher.entities.client.requests
+    searcher.search("旅行的计划", filters=USER)
+    after = searcher.store.client.requests, searcher.entities.client.requests
+    assert sum(after) - sum(before) == 2
+
+
 def test_what_stands_beside_a_name_is_brought_by_the_same_requests(make_store, encoder):
     """覃小川 is the user's cousin; what says only 表弟 is neither near the question in meaning nor shares its words."""
     store = make_store(embedding_model_dims=encoder.dims)
