@@ -166,16 +166,18 @@ def listing(*, size: int, filters: Sequence[Clause], after: Sequence[Any] | None
     return body
 
 
-KEPT_FIELDS = ("vector", "conversation", "seq", "context")
+KEPT_FIELDS = ("vector", "conversation", "seq")
 """What a row keeps when all else of it is replaced, unless the new one brings it: vector, and place in a talk."""
 
-KEPT_WITH_TEXT = ("superseded_by",)
-"""What it keeps as well if its text is the same."""
+KEPT_WITH_TEXT = ("superseded_by", "context")
+"""What it keeps as well if its text is the same. The context of a later turn is kept anyway: it is the turns before;
+that of a first turn is what the text replaces."""
 
 REPLACE_SCRIPT = """
 def old = new HashMap(ctx._source);
 def kept = new ArrayList(params.kept);
 if (old.text == params.row.text) { kept.addAll(params.kept_with_text); }
+else if (old.seq != null && old.seq > 0) { kept.add('context'); }
 ctx._source.clear();
 ctx._source.putAll(params.row);
 for (name in kept) {
@@ -197,5 +199,6 @@ def replaced(old: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
     >>> replaced({"vector": [1], "text": "a", "superseded_by": [], "x": 1}, {"text": "b"})
     {'vector': [1], 'text': 'b'}
     """
-    kept = KEPT_FIELDS + (KEPT_WITH_TEXT if old.get("text") == row.get("text") else ())
+    same_text, is_later_turn = old.get("text") == row.get("text"), bool(old.get("seq"))
+    kept = KEPT_FIELDS + (KEPT_WITH_TEXT if same_text else ("context",) if is_later_turn else ())
     return {name: old[name] for name in kept if name in old} | dict(row)

@@ -27,7 +27,7 @@ GAP: Final = 3
 INDENT: Final = "    "  # under the text of a hit, behind place and mark
 ALL_NAMES: Final = {**NAMES, COSINE: "meaning alone"}
 NOTES: Final = (
-    "Ours ranks by every signal: meaning, words, identifiers, names, time (mem-opensearch search --explain shows them). "
+    "Ours ranks by every signal: meaning, words, identifiers, names, time; mem-opensearch search --explain shows each. "
     "mem0's own provider runs under mem0's own search and fusion. sem is ours the cosine, there (1 + cosine) / 2; bm25 "
     "is ours the share of the best match's, there pressed into 0 to 1; so compare ranks across the two sides, not bars."
 )

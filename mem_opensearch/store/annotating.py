@@ -8,12 +8,12 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.client.encoding import encode_lines
-from mem_opensearch.errors import MemOpenSearchError
+from mem_opensearch.errors import BackendUnavailable, MemOpenSearchError, PartialWriteError
 from mem_opensearch.filters import compile_filter
 from mem_opensearch.store import bulk, documents
 from mem_opensearch.store.annotations import may_replace, moment_of, own_annotations
 from mem_opensearch.store.places import Step, Thread, last_turns, places_after, steps_of, threads_of
-from mem_opensearch.store.replacing import Replaced, older_neighbours, replaced_by
+from mem_opensearch.store.replacing import RETRIES, Replaced, links_of, older_neighbours, replaced_by
 from mem_opensearch.store.searching import SearchingStore
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SEARCHES = 100
 """Searches of one request."""
 _PAGE = 250  # rows that are annotated together
+_IS_GONE = "status 404: document_missing_exception"
+_NAMED = 5  # ids in a warning
 
 _logger = logging.getLogger("mem_opensearch.store")
 
@@ -70,7 +72,7 @@ class AnnotatingStore(SearchingStore):
                 for row_id, place in places_after(members, steps[thread]).items():
                     noted[row_id] |= place
             self._write_notes(noted)
-            self._note_replaced(rows)
+            self._note_replaced([row | {"context": None} | noted[row["id"]] for row in rows])
             if progress:
                 progress(min(start + _PAGE, len(ids)), max(total, len(ids)))
         return len(ids)
@@ -86,22 +88,31 @@ class AnnotatingStore(SearchingStore):
         threads = threads_of(rows)
         if not threads:
             return {}
-        if self._is_there() and self.config.refresh == "false":
-            self._rows.refresh()  # or the turn before this one is not found
+        self._show_all()  # or the turn before this one is not found
         ids = [row["id"] for row in rows]
-        found = self._search_many([last_turns(thread, members[0], but=ids) for thread, members in threads.items()])
+        try:
+            found = self._search_many([last_turns(thread, members[0], but=ids) for thread, members in threads.items()])
+        except BackendUnavailable:
+            raise  # nor would the rows be stored
+        except MemOpenSearchError as error:
+            self._warn("the talks of", rows, error)
+            return {}
         places: dict[str, dict[str, Any]] = {}
         for members, before in zip(threads.values(), found, strict=True):
             places |= places_after(members, steps_of(before))
         return places
 
     def _note_replaced(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Note with old memories which of these rows, that are stored, replace them."""
+        """Note with old memories which of these rows, that are stored, replace them.
+
+        Args:
+            rows: with the `context` that they are stored with, if they have one.
+        """
         newer = [row for row in rows if may_replace(row)]
         if not newer:
             return
         dialect = self.client.dialect
-        self._rows.refresh()  # neighbours may be rows of the same write
+        self._show_all()  # neighbours may be rows of the same write
         found = self._search_many([older_neighbours(row, dialect=dialect) for row in newer])
         replaced = {
             row["id"]: links
@@ -111,22 +122,32 @@ class AnnotatingStore(SearchingStore):
         if not replaced:
             return
         # The old text in the newer row lets a question that only the old one matches find both.
-        texts = {row_id: {"context": "\n".join(link.text for link in links)} for row_id, links in replaced.items()}
-        self._write_notes(texts, unless="context", links=[link for links in replaced.values() for link in links])
+        in_talks = {row["id"] for row in newer if row.get("context")}
+        texts = {
+            row_id: {"context": "\n".join(link.text for link in links)}
+            for row_id, links in replaced.items()
+            if row_id not in in_talks
+        }
+        self._write_notes(texts, links=[link for links in replaced.values() for link in links])
 
     def _try_to_note_replaced(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Do so for rows that were just written; a failure is told and not raised, for the memories are stored."""
         try:
             self._note_replaced(rows)
         except MemOpenSearchError as error:
-            ids = ", ".join(f"'{row['id']}'" for row in rows[:5])
-            _logger.warning(
-                "what %s%s replace in '%s' was not noted, annotate() will do it: %s",
-                ids,
-                " and others" if len(rows) > 5 else "",  # noqa: PLR2004 - as many as are named
-                self.collection_name,
-                error,
-            )
+            self._warn("what is replaced by", rows, error)
+
+    def _warn(self, what: str, rows: Sequence[Mapping[str, Any]], error: MemOpenSearchError) -> None:
+        named = ", ".join(f"'{row['id']}'" for row in rows[:_NAMED])
+        more = " and others" if len(rows) > _NAMED else ""
+        _logger.warning(
+            "%s %s%s in '%s' was not noted, annotate() will do it: %s", what, named, more, self.collection_name, error
+        )
+
+    def _show_all(self) -> None:
+        """Make this process's writes visible to the search that comes next, whatever the policy; see `Visibility`."""
+        if self.config.refresh == "false" and self._is_there():
+            self._rows.refresh()
 
     # -- how
 
@@ -143,14 +164,14 @@ class AnnotatingStore(SearchingStore):
         search = {
             "size": len(ids),
             "query": {"bool": {"filter": [{"terms": {"id": list(ids)}}]}},
-            "_source": ["id", "written_at", "payload", "vector"],
+            "_source": ["id", "written_at", "payload", "vector", "context"],
         }
         (hits,) = self._search_many([search])
         rows = []
         for row_id, hit in hits:
             source = hit["_source"]
             built = documents.build_row(source.get("payload") or {}, kind="memory", row_id=row_id)
-            rows.append(built | ({"vector": source["vector"]} if "vector" in source else {}))
+            rows.append(built | {name: source[name] for name in ("vector", "context") if name in source})
         order = {row_id: place for place, row_id in enumerate(ids)}
         return sorted(rows, key=lambda row: order[row["id"]])
 
@@ -163,33 +184,28 @@ class AnnotatingStore(SearchingStore):
         context = notes.get("context")
         return dict(notes) if context is None or words is None else {**notes, "context": words.analysed(context)}
 
-    def _write_notes(
-        self,
-        notes: Mapping[str, Mapping[str, Any]],
-        *,
-        unless: str | None = None,
-        links: Sequence[Replaced] = (),
-    ) -> None:
+    def _write_notes(self, notes: Mapping[str, Mapping[str, Any]], *, links: Sequence[Replaced] = ()) -> None:
         """Set fields of rows, and add links to what old ones have; a row that is gone meanwhile stays gone.
 
         Args:
             notes: id -> fields.
-            unless: a field that a row keeps if it has it.
             links: what replaces what.
         """
         words = self._words()
         whole = {row_id: self._indexed(fields, words) for row_id, fields in notes.items() if fields}
         with self._watching(), self._visibility.writing() as refresh:
             if not self.client.dialect.has_scripts:
-                for row_id, fields in whole.items():
+                for row_id, fields in [*whole.items(), *links_of(links).items()]:
                     self._rows.change(row_id, fields, refresh=refresh)
-                for link in links:
-                    self._rows.change(link.old, {"superseded_by": link.all_links}, refresh=refresh)
                 return
-            lines = [bulk.Line(row_id, _set_fields(row_id, fields, unless)) for row_id, fields in whole.items()]
+            lines = [bulk.Line(row_id, _set_fields(row_id, fields)) for row_id, fields in whole.items()]
             lines += [link.line() for link in links]
             groups = bulk.chunks(lines, max_bytes=self.config.bulk_max_bytes, max_items=self.config.bulk_max_items)
-            bulk.write_bulk(self.client, self.collection_name, groups, refresh=refresh)
+            try:
+                bulk.write_bulk(self.client, self.collection_name, groups, refresh=refresh)
+            except PartialWriteError as error:
+                if not all(reason.startswith(_IS_GONE) for reason in error.failed.values()):
+                    raise
 
 
 def _order(source: Mapping[str, Any]) -> tuple[float, float]:
@@ -199,15 +215,8 @@ def _order(source: Mapping[str, Any]) -> tuple[float, float]:
     return -inf if said_at is None else said_at.timestamp(), inf if seq is None else seq
 
 
-_SET_SCRIPT = """
-if (params.unless != null && ctx._source[params.unless] != null) { ctx.op = 'none'; return; }
-ctx._source.putAll(params.fields);
-"""
-
-
-def _set_fields(row_id: str, fields: Mapping[str, Any], unless: str | None) -> bytes:
-    script = {"lang": "painless", "source": _SET_SCRIPT, "params": {"fields": dict(fields), "unless": unless}}
-    return encode_lines([{"update": {"_id": row_id, "retry_on_conflict": 20}}, {"script": script}])
+def _set_fields(row_id: str, fields: Mapping[str, Any]) -> bytes:
+    return encode_lines([{"update": {"_id": row_id, "retry_on_conflict": RETRIES}}, {"doc": fields}])
 
 
 def _without(search: Mapping[str, Any], hidden: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

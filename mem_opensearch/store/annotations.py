@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 SESSION_KEYS = ("session_id", "session", "conversation_id", "thread_id")
 """Keys of the metadata that name the talk which a memory is a turn of; the first that is there counts."""
+
+MOST_READ = 2000
+"""Characters of a memory that are looked through for times, and that stand in the context of the next turns.
+A page says too many things to be about one of them; and a megabyte would take minutes."""
 
 
 def text_hash(text: str) -> str:
@@ -61,9 +66,12 @@ def own_annotations(fields: Mapping[str, Any]) -> dict[str, Any]:
         fields: the row as `documents.build_row` makes it.
     """
     said_at = said_at_of(fields)
-    if said_at is None or "event_date" in fields or (event := event_window(fields["text"], said_at)) is None:
+    if said_at is None or "event_date" in fields:
         return {}
-    return {"event_date": event.start.astimezone(UTC).isoformat()}
+    event = event_window(fields["text"][:MOST_READ], said_at)
+    with suppress(OverflowError):  # at either end of the calendar
+        return {} if event is None else {"event_date": event.start.astimezone(UTC).isoformat()}
+    return {}
 
 
 def scope_of(fields: Mapping[str, Any]) -> tuple[str | None, ...]:

@@ -9,7 +9,7 @@ from mem_opensearch.context import TURNS_BACK, Place, Turn, place_after
 from mem_opensearch.filters import compile_filter
 from mem_opensearch.models import IDENTITY_FIELDS
 from mem_opensearch.queries import SHOWN
-from mem_opensearch.store.annotations import moment_of, session_of, turn_of
+from mem_opensearch.store.annotations import MOST_READ, moment_of, session_of, turn_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,7 +94,7 @@ def places_after(members: Sequence[Mapping[str, Any]], steps: list[Step]) -> dic
         turn = turn_of(fields)
         last = steps[-1] if steps else None
         place = place_after(turn, (last[0], last[1]) if last else None)
-        texts = [text for _, each, text in steps if each.conversation == place.conversation and place.seq]
+        texts = [text[:MOST_READ] for _, each, text in steps if each.conversation == place.conversation and place.seq]
         found[turn.id] = {"conversation": place.conversation, "seq": place.seq} | (
             {"context": "\n".join(texts)} if any(texts) else {}
         )

@@ -12,14 +12,15 @@ from mem_opensearch.store.places import exactly, instant
 from mem_opensearch.temporal import NEIGHBOURS, Statement, find_superseded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mem_opensearch.dialects import Dialect
 
 MOST_LINKS: Final = 3
 """Newer memories that an old one names; the strongest, so that one is left when another is deleted."""
 
-_RETRIES = 20  # of an update that meets another one of the same row, on the server
+RETRIES: Final = 20
+"""Times that the server tries an update again when it meets another one of the same row."""
 
 _SCRIPT = """
 def links = ctx._source.superseded_by == null ? new ArrayList() : ctx._source.superseded_by;
@@ -49,17 +50,24 @@ class Replaced:
     link: Mapping[str, Any]
     links: Sequence[Mapping[str, Any]]
 
-    @property
-    def all_links(self) -> list[Mapping[str, Any]]:
-        """What is to be noted, where the server can't add to what is there: the surest first."""
-        others = [link for link in self.links if link["id"] != self.link["id"]]
+    def added_to(self, links: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return links with this one, the surest first."""
+        others = [link for link in links if link["id"] != self.link["id"]]
         return sorted([*others, self.link], key=lambda link: -link["score"])[:MOST_LINKS]
 
     def line(self) -> Line:
         """Return the bulk item that adds the link to those that are there."""
         script = {"lang": "painless", "source": _SCRIPT, "params": {"link": self.link, "most": MOST_LINKS}}
-        action = {"update": {"_id": self.old, "retry_on_conflict": _RETRIES}}
+        action = {"update": {"_id": self.old, "retry_on_conflict": RETRIES}}
         return Line(self.old, encode_lines([action, {"script": script}]))
+
+
+def links_of(replaced: Iterable[Replaced]) -> dict[str, dict[str, Any]]:
+    """Return id -> fields of the old memories, where the server can't add to what is there."""
+    links: dict[str, Sequence[Mapping[str, Any]]] = {}
+    for each in replaced:
+        links[each.old] = each.added_to(links.get(each.old, each.links))
+    return {row_id: {"superseded_by": list(them)} for row_id, them in links.items()}
 
 
 def older_neighbours(fields: Mapping[str, Any], *, dialect: Dialect) -> dict[str, Any]:

@@ -200,7 +200,7 @@ class WritingStore(AnnotatingStore):
                 texts = {row.id: row.fields["text"] for row in rows}
                 self._write_words_again(spec, landed, texts, refresh=refresh)
         if self._annotates:
-            self._try_to_note_replaced([row.fields for row in rows])
+            self._try_to_note_replaced([row.fields | places.get(row.id, {}) for row in rows])
 
     def _write_words_again(
         self, spec: IndexSpec, landed: Iterable[str], texts: Mapping[str, str], *, refresh: str

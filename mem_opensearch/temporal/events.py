@@ -31,7 +31,11 @@ def event_window(text: str, created_at: datetime) -> Window | None:
     >>> event_window("8月20號要考試", datetime(2026, 8, 14, tzinfo=UTC)).start.date()
     datetime.date(2026, 8, 20)
     """
-    for window in find_windows(text, Anchor(created_at, ahead=True)):
+    try:
+        windows = find_windows(text, Anchor(created_at, ahead=True))
+    except OverflowError:  # "yesterday" of the first day that the calendar has
+        return None
+    for window in windows:
         if (window.end - window.start).days <= LONGEST_EVENT:
             return window
     return None

@@ -68,7 +68,7 @@ def store_of(node, name="memories"):
 
 def test_the_page_from_top_to_bottom(node, run):
     assert shutil.which("curl"), "curl is what the page uses for snapshots: install it"
-    (make,), (roll, drop), (migrate,), (transfer,), (snapshot, restore) = (
+    (make,), (roll, drop), (migrate,), (transfer,), (annotate,), (snapshot, restore) = (
         commands for heading, commands in blocks().items() if commands
     )
     store = store_of(node)
@@ -90,6 +90,7 @@ def test_the_page_from_top_to_bottom(node, run):
     assert "1 of 1 memories counted in memories" in run(migrate)
 
     assert "restored (made): 301 rows stored" in run(transfer)
+    assert run(annotate) == "memories: 301 memories annotated\n"
 
     everything = {hit.id: hit.payload for hit in store.list()[0]}
     assert len(everything) == 301

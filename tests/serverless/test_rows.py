@@ -601,3 +601,60 @@ def test_what_is_old_is_forgotten(monkeypatch):
     assert memory.is_buried("e")
     monkeypatch.setattr(recent, "SHOWN_SECONDS", 0.0)
     assert (memory.written("m"), memory.buried(), memory.is_buried("e")) == (None, [], False)
+
+
+# -- what is noted with memories
+
+
+def test_talks_and_replacements_are_noted(serverless, collection, make_store):
+    """By whole new documents, since there are no scripts: nothing else of the old rows changes."""
+    store = make_store()
+    said = [
+        ("old", "使用者住在里斯本", "2025-03-01T10:00:00Z"),
+        ("t0", "推薦一家店吧", "2025-05-01T10:00:00Z"),
+        ("t1", "北門那家", "2025-05-01T10:01:00Z"),
+        ("new0", "使用者住在柏林", "2026-01-01T10:00:00Z"),
+        ("new1", "使用者住在巴黎", "2026-02-01T10:00:00Z"),
+    ]
+    payloads = {row_id: {"data": text, "user_id": "u1", "created_at": at} for row_id, text, at in said}
+    for part in (["old", "t0"], ["t1"], ["new0", "new1"]):
+        store.insert([EAST] * len(part), [payloads[row_id] for row_id in part], part)
+
+    def rows():
+        serverless.show(collection)
+        url = f"{serverless.upstream}/{collection}/_search"
+        hits = requests.post(url, json={"size": 1000}, timeout=60).json()["hits"]["hits"]
+        assert len(hits) == len(said)
+        return {hit["_source"]["id"]: hit["_source"] for hit in hits}
+
+    found = rows()
+    assert {row_id: row["payload"] for row_id, row in found.items()} == payloads
+    assert found["t0"]["conversation"] == found["t1"]["conversation"]
+    assert (found["t1"]["seq"], found["t1"]["context"]) == (1, "推薦一家店吧")
+    assert [link["id"] for link in found["old"]["superseded_by"]] == ["new0", "new1"]
+    assert [link["id"] for link in found["new0"]["superseded_by"]] == ["new1"]
+    assert found["new0"]["context"] == "使用者住在里斯本"
+    assert store.annotate() == len(said)
+    again = rows()
+    for row_id, row in found.items():
+        assert {**again[row_id], "written_at": 0} == {**row, "written_at": 0}
+    store.update("old", payload=payloads["old"] | {"topic": "家"})
+    assert rows()["old"]["superseded_by"] == found["old"]["superseded_by"]
+    store.update("old", payload=payloads["old"] | {"data": "使用者喜歡喝茶"})
+    assert "superseded_by" not in rows()["old"]
+    assert serverless.refusals() == []
+
+
+def test_of_a_talk_too_the_words_of_the_turns_stay(make_store, serverless, collection):
+    """A statement that replaces something and is a turn keeps the turns before it as its context."""
+    store = make_store()
+    store.insert([EAST], [{"data": "使用者住在里斯本", "user_id": "u1", "created_at": "2025-03-01T10:00:00Z"}], ["old"])
+    turns = [("t0", "近況如何", "2026-03-01T10:00:00Z"), ("t1", "使用者住在柏林", "2026-03-01T10:01:00Z")]
+    for row_id, text, at in turns:
+        store.insert([EAST], [{"data": text, "user_id": "u1", "created_at": at}], [row_id])
+    serverless.show(collection)
+    url = f"{serverless.upstream}/{collection}/_search"
+    hits = requests.post(url, json={"size": 10}, timeout=60).json()["hits"]["hits"]
+    found = {hit["_source"]["id"]: hit["_source"] for hit in hits}
+    assert found["t1"]["context"] == "近況如何"
+    assert [link["id"] for link in found["old"]["superseded_by"]] == ["t1"]

@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mem_opensearch.store.annotations import text_hash
+from mem_opensearch.errors import BackendError
+from mem_opensearch.store import annotating
+from mem_opensearch.store.annotations import MOST_READ, own_annotations, text_hash
 
 USER = {"user_id": "u1"}
 EAST, NORTH = [1, 0, 0, 0], [0, 1, 0, 0]
@@ -212,6 +214,40 @@ def test_an_update_may_replace_something(make_store, noted):
     assert [link["id"] for link in noted(store, "old")["superseded_by"]] == ["new"]
 
 
+def test_another_text_loses_what_the_old_one_replaced(make_store, noted):
+    store = make_store()
+    add(store, ("old", said("使用者住在里斯本", OLD)), ("new", said("使用者搬到柏林了", NEW)))
+    assert noted(store, "new")["context"] == "使用者住在里斯本"
+    store.update("new", payload=said("使用者喜歡喝茶", NEW))
+    assert "context" not in noted(store, "new")
+
+
+def test_a_later_turn_keeps_the_turns_before_it(make_store, noted):
+    store = make_store()
+    add(store, ("t0", said("你好", OLD)), ("t1", said("天空很藍", "2025-03-01T10:01:00Z")))
+    store.update("t1", payload=said("天空很灰", "2025-03-01T10:01:00Z"))
+    assert noted(store, "t1")["context"] == "你好"
+
+
+# -- texts and times of any kind
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+@pytest.mark.parametrize("text", ["昨天去年我搬到了柏林", "yesterday", "明天明年見", "tomorrow, next year"])
+def test_the_ends_of_the_calendar(text, at):
+    assert isinstance(own_annotations({"id": "m", "text": text, "created_at": at, "payload": {"created_at": at}}), dict)
+
+
+def test_of_a_page_the_beginning_is_looked_through(make_store, noted):
+    store = make_store()
+    page = "《圍城》" + "天" * 1_000_000 + "《邊城》"
+    add(store, ("page", said(page, OLD)), ("next", said("好", "2025-03-01T10:01:00Z")))
+    assert "围城" in noted(store, "page")["entities"]
+    assert "边城" not in noted(store, "page")["entities"]
+    assert noted(store, "next")["context"] == page[:MOST_READ]
+    assert store.get("page").payload["data"] == page
+
+
 # -- afterwards
 
 
@@ -252,13 +288,11 @@ def test_requests_of_a_write(make_store):
         return store.client.requests - before
 
     assert requests_of(*((f"a{n}", said("天空很藍", f"2026-05-01T10:0{n}:00Z")) for n in range(9))) == 2
-    assert requests_of(("h1", said("使用者住在里斯本", OLD))) == 4  # and a refresh
-    assert requests_of(*((f"b{n}", said("使用者住在柏林", f"2026-08-0{n + 1}T10:00:00Z")) for n in range(9))) == 5
+    assert requests_of(("h1", said("使用者住在里斯本", OLD))) == 3
+    assert requests_of(*((f"b{n}", said("使用者住在柏林", f"2026-08-0{n + 1}T10:00:00Z")) for n in range(9))) == 4
 
 
 def test_what_can_not_be_noted_does_not_lose_the_memory(make_store, noted, monkeypatch, caplog):
-    from mem_opensearch.errors import BackendError
-
     store = make_store()
     add(store, ("old", said("使用者住在里斯本", OLD)))
 
@@ -273,3 +307,35 @@ def test_what_can_not_be_noted_does_not_lose_the_memory(make_store, noted, monke
     assert "柏林" not in caplog.text
     store.annotate()
     assert [link["id"] for link in noted(store, "old")["superseded_by"]] == ["new"]
+
+
+def test_a_talk_that_can_not_be_looked_up_does_not_lose_the_memory(make_store, noted, monkeypatch, caplog):
+    store = make_store()
+    add(store, ("t0", said("推荐一家咖啡店吧", OLD)))
+
+    def fail(*_, **__):
+        return {"query": {"no such query": {}}}
+
+    monkeypatch.setattr(annotating, "last_turns", fail)
+    add(store, ("t1", said("北门那家很安静", "2025-03-01T10:01:00Z")))
+    monkeypatch.undo()
+    assert noted(store, "t1").keys() <= {"entities"}
+    assert "the talks of 't1'" in caplog.text
+    assert "北门" not in caplog.text
+    store.annotate()
+    assert noted(store, "t1")["seq"] == 1
+
+
+def test_a_memory_that_is_deleted_meanwhile_stays_gone(make_store, monkeypatch):
+    store = make_store()
+    add(store, *((f"m{n}", said(f"第{n}句", f"2025-03-01T10:0{n}:00Z")) for n in range(3)))
+    note = store._write_notes
+
+    def delete_first(*args, **more):
+        store.delete("m1")
+        note(*args, **more)
+
+    monkeypatch.setattr(store, "_write_notes", delete_first)
+    store.annotate()
+    assert store.get("m1") is None
+    assert {hit.id for hit in store.list()[0]} == {"m0", "m2"}
