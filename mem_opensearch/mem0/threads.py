@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +41,23 @@ def _executor_of(memory: _Memory) -> ThreadPoolExecutor:
     """Return the threads of a memory object, as many as its store has connections."""
     executor = _kept_by(memory)
     if executor is None:
-        executor = ThreadPoolExecutor(memory.vector_store.config.pool_maxsize, "mem-opensearch-search")
+        executor = _started(memory.vector_store.config.pool_maxsize)
         setattr(memory, _KEPT, (os.getpid(), executor))
+    return executor
+
+
+def _started(size: int) -> ThreadPoolExecutor:
+    """Return threads that all run already.
+
+    An executor starts them as work comes, and whoever brings it waits: that would be the event loop, once for each
+    thread, beside those that work already and hold the interpreter.
+    """
+    executor, open_gate = ThreadPoolExecutor(size, "mem-opensearch-search"), threading.Event()
+    try:
+        for _ in range(size):
+            executor.submit(open_gate.wait)
+    finally:
+        open_gate.set()
     return executor
 
 

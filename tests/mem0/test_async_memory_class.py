@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
 import subprocess
 import sys
@@ -118,8 +119,8 @@ def test_a_child_process_has_threads_of_its_own(config):
         memory.close()
 
 
-async def lateness_and_seconds(work):
-    """Return how late a sleeper woke up at worst while the work was done, and how long that took."""
+async def lateness_and_seconds(start):
+    """Return how late a sleeper woke up at worst while what `start` returns was done, and how long that took."""
     late, done = [], asyncio.Event()
 
     async def beat():
@@ -129,8 +130,9 @@ async def lateness_and_seconds(work):
             late.append(time.perf_counter() - slept - 0.005)
 
     beating = asyncio.create_task(beat())
+    await asyncio.sleep(0.01)  # it beats before the work begins
     started = time.perf_counter()
-    await work
+    await start()
     seconds = time.perf_counter() - started
     done.set()
     await beating
@@ -150,7 +152,16 @@ def searches_at(url):
         return int(answer.read())
 
 
-def test_200_searches_at_once(config, slow_url):
+@pytest.fixture
+def no_full_collection():
+    """Python's own full collection, of all that mem0 and a model have imported, takes 0.3 s once in a while."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def test_200_searches_at_once(config, slow_url, no_full_collection):
     """They take twice what the connections allow at most, and none of them holds the loop up.
 
     Other programs take this machine away at times. So both are also measured for bare requests, in threads, of which
@@ -165,13 +176,15 @@ def test_200_searches_at_once(config, slow_url):
         (vector,) = memory.embedding_model.embed_batch(["px441 是什么？"], "search")
         memory.embedding_model.embed = lambda text, memory_action=None: vector
         told = []
-        for _ in range(ROUNDS):
-            idle, floor = await lateness_and_seconds(asyncio.to_thread(bare_requests, memory.vector_store))
-            before = searches_at(slow_url)
+
+        async def search_all():
             searches = [memory.search(f"px441 是什么？{number}", filters=SCOPE) for number in range(SEARCHES)]
-            together = asyncio.gather(*searches)
-            late, seconds = await lateness_and_seconds(together)
-            assert all(answer["results"] for answer in together.result())
+            assert all(answer["results"] for answer in await asyncio.gather(*searches))
+
+        for _ in range(ROUNDS):
+            idle, floor = await lateness_and_seconds(lambda: asyncio.to_thread(bare_requests, memory.vector_store))
+            before = searches_at(slow_url)
+            late, seconds = await lateness_and_seconds(search_all)
             assert searches_at(slow_url) - before - 1 == SEARCHES * REQUESTS
             told.append(
                 f"late by {late:.3f} s, {idle:.3f} s without; {seconds:.1f} s of {ALLOWED:.1f}, {floor:.1f} bare"
