@@ -240,10 +240,9 @@ def test_the_ends_of_the_calendar(text, at):
 
 def test_of_a_page_the_beginning_is_looked_through(make_store, noted):
     store = make_store()
-    page = "《圍城》" + "天" * 1_000_000 + "《邊城》"
+    page = "天" * 1_000_000 + "8月20號考試"
     add(store, ("page", said(page, OLD)), ("next", said("好", "2025-03-01T10:01:00Z")))
-    assert "围城" in noted(store, "page")["entities"]
-    assert "边城" not in noted(store, "page")["entities"]
+    assert "event_date" not in noted(store, "page")
     assert noted(store, "next")["context"] == page[:MOST_READ]
     assert store.get("page").payload["data"] == page
 
