@@ -41,8 +41,10 @@ def print_answer(answer: Answer) -> None:
         typer.echo(answer.empty)
     for place, found in enumerate(answer.results, start=1):
         line = Text(f"{place:>3}. {found.score:.3f} ", style="bold")
-        line.append(str(found.payload.get("data", "")).replace("\n", " ⏎ "), style="default not bold")
-        line.append(f"  {str(found.payload.get('created_at') or '')[:10]} {found.id}", style="dim not bold")
+        text = str(found.payload.get("data", "")).replace("\n", " ⏎ ")
+        line.append(printable(text), style="default not bold")
+        date = str(found.payload.get("created_at") or "")[:10]
+        line.append(printable(f"  {date} {found.id}"), style="dim not bold")
         console.print(line)
         if found.details is not None:
             print_details(found.details)
@@ -55,7 +57,16 @@ def print_details(details: Mapping[str, Any]) -> None:
     console = Console()
     console.print(stacked(parts_of(details), details.get("max_possible_score") or 1.0))
     for line in sentences(details):
-        console.print(f"{_INDENT}{line}", style="dim", markup=False, highlight=False)
+        console.print(f"{_INDENT}{printable(line)}", style="dim", markup=False, highlight=False)
+
+
+def printable(text: str) -> str:
+    r"""Return a stored text without characters that would steer the terminal.
+
+    >>> printable("a\x1b[2Jb")
+    'a [2Jb'
+    """
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def parts_of(details: Mapping[str, Any]) -> dict[str, float]:
@@ -99,6 +110,8 @@ def sentences(details: Mapping[str, Any]) -> list[str]:
     for key, words in (("replaces", "replaces"), ("superseded_by", "superseded by")):
         if details.get(key):
             found.append(f"{words} {details[key]}")
+    if parts_of(details).get("time"):
+        found.append("in the time that the question names")
     if details.get("event_date"):
         found.append(f"is about {str(details['event_date'])[:10]}")
     return found

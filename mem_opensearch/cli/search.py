@@ -13,7 +13,8 @@ import orjson
 import typer
 
 from mem_opensearch.cli.output import CANT, INTERRUPTED, STDOUT, ended_like_interrupted, leave, write_json
-from mem_opensearch.errors import InvalidInputError, MemOpenSearchError
+from mem_opensearch.errors import InvalidInputError, MemOpenSearchError, ScopeError
+from mem_opensearch.models import IDENTITY_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mem_opensearch.store import OpenSearchVectorStore
 
 NOTHING = 1  # exit code: there is no result
+SCOPE_OPTIONS = dict(zip(IDENTITY_FIELDS, ("--user", "--agent", "--run"), strict=True))
 
 User = Annotated[str | None, typer.Option("--user", help="Whose memories: user_id.")]
 Agent = Annotated[str | None, typer.Option("--agent", help="Of which agent: agent_id.")]
@@ -145,9 +147,7 @@ def add(  # noqa: PLR0917 - the options of a command
     """
     with _errors(), _searcher(url, collection, embedder) as searcher:
         lines = [line for text in texts for line in (sys.stdin.read().splitlines() if text == STDOUT else [text])]
-        scope = _filters(user, agent, run, None)
-        if not scope:
-            raise InvalidInputError("whose memory is it? give one or more of --user, --agent, --run")
+        scope = _scope(user, agent, run)
         moment = _moment(created_at) or datetime.now(UTC)
         payload = {**_object(metadata, "--metadata"), **scope, "created_at": moment.isoformat()}
         added = _store(searcher, load(embedder), [line for line in lines if line.strip()], payload)
@@ -195,8 +195,23 @@ def _searcher(url: str | None, collection: str, embedder: str) -> Iterator[Searc
 
 
 def _filters(user: str | None, agent: str | None, run: str | None, conditions: str | None) -> dict[str, Any]:
-    given = {"user_id": user, "agent_id": agent, "run_id": run}
-    return {**_object(conditions, "--filter"), **{key: value for key, value in given.items() if value is not None}}
+    """Return the filter of a search: conditions within somebody's memories, never outside of them."""
+    further = _object(conditions, "--filter")
+    for key, option in SCOPE_OPTIONS.items():
+        if key in further:
+            raise InvalidInputError(f"--filter has the key '{key}': give {option}")
+    return {**further, **_scope(user, agent, run)}
+
+
+def _scope(user: str | None, agent: str | None, run: str | None) -> dict[str, str]:
+    given = dict(zip(SCOPE_OPTIONS, (user, agent, run), strict=True))
+    scope = {key: value for key, value in given.items() if value is not None}
+    if not scope:
+        raise ScopeError("whose memory is it? give one or more of --user, --agent, --run")
+    for key, value in scope.items():
+        if not value.strip() or value == "*":
+            raise ScopeError(f"{SCOPE_OPTIONS[key]} {value!r} is nobody in particular; give an id")
+    return scope
 
 
 def _object(text: str | None, option: str) -> dict[str, Any]:

@@ -90,14 +90,21 @@ def test_why(run):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["search", "茶", "--as-of", "gestern"], "'gestern' is no time"),
+        (["search", "茶", "--as-of", "gestern", "--user", "lin"], "'gestern' is no time"),
         (["search", "茶", "--filter", "{"], "--filter is not JSON"),
         (["search", "茶", "--filter", "[]"], "--filter is a list"),
-        (["search", "茶", "--mode", "magic"], "known are: union, rrf, mem0"),
+        (["search", "茶", "--mode", "magic", "--user", "lin"], "known are: union, rrf, mem0"),
         (["search", "茶", "--embedder", "bert"], "unknown embedder 'bert'"),
-        (["search", " "], "blank"),
+        (["search", " ", "--user", "lin"], "blank"),
         (["add", "茶"], "whose memory is it?"),
         (["add", " ", "--user", "lin"], "no text to store"),
+        (["search", "茶"], "whose memory is it?"),
+        (["why", "茶", "m1"], "whose memory is it?"),
+        (["search", "茶", "--user", "*"], "--user '*' is nobody in particular"),
+        (
+            ["search", "茶", "--user", "lin", "--filter", '{"user_id": "bo"}'],
+            "--filter has the key 'user_id': give --user",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_on_one_line(run, words, says):
@@ -105,3 +112,25 @@ def test_what_is_wrong_is_said_on_one_line(run, words, says):
     assert code == 2
     assert says in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_filter_does_not_leave_the_scope(run):
+    run("add", "我喝綠茶", "--user", "bo")
+    mine = run("add", "我喝綠茶", "--user", "lin")[1].strip()
+    where = ["--user", "lin", "--filter", '{"OR": [{"user_id": "bo"}, {"user_id": "lin"}]}']
+    answer = json.loads(run("search", "茶", *where, "--json")[1])
+    assert [each["id"] for each in answer["results"]] == [mine]
+
+
+def test_a_stored_text_does_not_steer_the_terminal(run):
+    run("add", "我住在\x1b[2J里斯本", "--user", "lin")
+    out = run("search", "里斯本", "--user", "lin", "--explain")[1]
+    assert "里斯本" in out
+    assert "\x1b" not in out
+
+
+def test_explain_says_that_a_named_time_was_met(run):
+    run("add", "我們去了植物園", "--user", "lin", "--created-at", "2026-04-27T12:00:00+00:00")
+    run("add", "我們去了動物園", "--user", "lin", "--created-at", "2026-05-27T12:00:00+00:00")
+    out = run("search", "4月27日去了哪裡？", "--user", "lin", "--explain", "--as-of", "2026-06-01")[1]
+    assert out.count("in the time that the question names") == 1
