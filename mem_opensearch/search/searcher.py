@@ -169,16 +169,17 @@ class Searcher:
     def _look(self, asked: Asking) -> Looked:
         """Ask the server; return all that was found, before it is ranked."""
         question = Asked.of(asked.question, asked.asked_at)
+        if asked.mode == "mem0":  # which knows no times, and compares names by meaning, see `_mem0_boosts`
+            question = replace(question, possible_names=(), needs_span=False)
         clauses = [*self._store.clauses_of(asked.filters), *asked.clauses()]
         spec = self._store.spec()
         if spec is None:
             return Looked.nothing(question)
         degraded: list[str] = []
         scope = scope_in(asked.filters)
-        named = {} if asked.mode == "mem0" else scope  # mem0 compares names by meaning, see `_mem0_boosts`
-        vector, (rows, span) = self._embed_and_look_up(question, asked, named, clauses, degraded)
+        vector, (rows, span) = self._embed_and_look_up(question, asked, scope, clauses, degraded)
         names = Names.of(asked.question, rows)
-        times = question.windows(span)
+        times = () if asked.mode == "mem0" else question.windows(span)
         windows = [window for choices in times for window in choices]
         wanted = self._wanted(asked, vector, clauses, names, windows)
         measured = self._measure(spec, wanted, degraded)

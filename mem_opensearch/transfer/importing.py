@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CHUNK = 500  # lines; the store cuts them further by bytes
+MOST_USERS = 1000  # whose memories are annotated afterwards; of more, or of rows without a user, all are
 KEYS: dict[str, type] = {"id": str, "payload": dict, "vector": list}
 KINDS: dict[type, str] = {str: "a string", dict: "an object", list: "a list of numbers"}
 
@@ -60,6 +61,7 @@ def import_collection(
     """Store all rows of `file`, one ``{"id", "payload", "vector"}`` a line.
 
     A row whose id is stored is replaced, so the same file may be imported again: after an interruption, that ends it.
+    With the option `annotate`, the memories of its users are annotated at the end.
     Memory use does not grow with the number of rows.
 
     Args:
@@ -76,6 +78,7 @@ def import_collection(
     total = count_lines(file) if progress is not None else 0
     store: OpenSearchVectorStore | None = None
     made, stored = False, 0
+    users: set[Any] = set()
     with open_to_read(file) as opened:
         for lines, bad in _chunks(opened, file):
             if lines:
@@ -86,9 +89,12 @@ def import_collection(
                 raise LineError(file, bad[0], bad[1], stored=stored)
             if progress is not None:
                 progress("importing", stored, total)
+            users |= {line.payload.get("user_id") for line in lines}
     if store is None:  # an empty file
         store = OpenSearchVectorStore(**options)
         return ImportReport(store.collection_name, file, 0, 0, made=False, count=store.col_info()["count"] or 0)
+    if OpenSearchVectorStore(**options).config.annotate:
+        _annotate(store, users, progress)
     count = store.col_info()["count"]
     return ImportReport(store.collection_name, file, stored, store.embedding_model_dims, made, count)
 
@@ -101,9 +107,15 @@ def _open_store(options: dict[str, Any], first: _Line) -> tuple[OpenSearchVector
         dims = found[0].dims if found is not None else len(first.vector)
         if dims == 0:
             raise ConfigError(f"the first row ('{first.id}') has an empty vector; give the dimension")
-        store.close()
-        store = OpenSearchVectorStore(**(options | {"embedding_model_dims": dims}))
-    return store, found is None
+        options = options | {"embedding_model_dims": dims}
+    store.close()
+    return OpenSearchVectorStore(**(options | {"annotate": False})), found is None
+
+
+def _annotate(store: OpenSearchVectorStore, users: set[Any], progress: Callable[[str, int, int], None] | None) -> None:
+    """Annotate what was imported, when all of it is there: the lines of a file are in no order of time."""
+    filters = {"user_id": {"in": sorted(users)}} if len(users) <= MOST_USERS and None not in users else None
+    store.annotate(filters, progress=progress and (lambda done, total: progress("annotating", done, total)))
 
 
 def _store_lines(store: OpenSearchVectorStore, lines: list[_Line], file: str, stored: int) -> int:

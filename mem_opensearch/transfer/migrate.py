@@ -154,6 +154,8 @@ def _migrate_one(
             treat(store, chunk, report)
         if progress is not None:
             progress(stage, done, source.rows)
+    if store.config.annotate and report.moved + report.updated:  # rows of the source are in no order of time
+        store.annotate(progress=progress and (lambda done, total: progress("annotating", done, total)))
     store.client.request("POST", path_of(store.collection_name, "_refresh"))  # for the searches that come next
     return report
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from mem_opensearch import EntityStore
 from mem_opensearch.cli import app
+from mem_opensearch.transfer import export_collection, import_collection
 
 TURNS = 300  # more than one page
 
@@ -67,3 +68,26 @@ def test_what_can_not_be_annotated_is_said(opensearch_url, collection, run):
     refused = run("--collection", f"{collection}_entities")
     assert refused.exit_code == 2
     assert "holds entities, and only memories are annotated" in refused.stderr
+
+
+def test_an_import_annotates_what_it_has_stored(opensearch_url, make_store, collection, tmp_path):
+    """Lines are in the order of their ids, which here is against that of time, and over more than one chunk."""
+    turns = 700
+    store = make_store()
+    payloads = [
+        {"data": f"第{n}句", "user_id": "u1", "created_at": f"2026-08-01T{n // 60:02}:{n % 60:02}:00Z"}
+        for n in range(turns)
+    ]
+    ids = [f"m{turns - n:03}" for n in range(turns)]
+    store.insert([vector_of(n) for n in range(turns)], payloads, ids)
+    found = places(store)
+    file = str(tmp_path / "rows.jsonl")
+    export_collection(store, file)
+    store.delete_col()
+    report = import_collection(file, url=opensearch_url, collection_name=collection)
+    assert report.rows == turns
+    assert {row_id: seq for row_id, (_, seq) in places(store).items()} == {
+        row_id: seq for row_id, (_, seq) in found.items()
+    }
+    import_collection(file, url=opensearch_url, collection_name=collection, annotate=False)
+    assert set(places(store).values()) == {(None, None)}
