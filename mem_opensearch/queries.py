@@ -173,24 +173,24 @@ KEPT_WITH_TEXT = ("superseded_by", "context")
 """What it keeps as well if its text is the same. The context of a later turn is kept anyway: it is the turns before;
 that of a first turn is what the text replaces."""
 
-REPLACE_SCRIPT = """
-def old = new HashMap(ctx._source);
-def kept = new ArrayList(params.kept);
-if (old.text == params.row.text) { kept.addAll(params.kept_with_text); }
-else if (old.seq != null && old.seq > 0) { kept.add('context'); }
-ctx._source.clear();
-ctx._source.putAll(params.row);
-for (name in kept) {
-  if (old[name] != null && !params.row.containsKey(name)) { ctx._source[name] = old[name]; }
-}
-"""
+_READ_KEPT = "".join(f"def kept_{name} = ctx._source.{name}; " for name in (*KEPT_FIELDS, *KEPT_WITH_TEXT))
+_WRITE_KEPT = "".join(
+    f"if (kept_{name} != null && !params.row.containsKey('{name}')) {{ ctx._source.{name} = kept_{name}; }} "
+    for name in (*KEPT_FIELDS, *KEPT_WITH_TEXT)
+)
+REPLACE_SCRIPT = (
+    f"{_READ_KEPT}"
+    "if (ctx._source.text != params.row.text) { kept_superseded_by = null; "
+    "if (kept_seq == null || kept_seq == 0) { kept_context = null; } } "
+    "ctx._source.clear(); ctx._source.putAll(params.row); "
+    f"{_WRITE_KEPT}"
+)
 """Replace a row whole but for what is kept: a partial update would merge objects, and a removed key would stay."""
 
 
 def replacement(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of an update that replaces everything but what is kept."""
-    params = {"row": dict(row), "kept": list(KEPT_FIELDS), "kept_with_text": list(KEPT_WITH_TEXT)}
-    return {"script": {"lang": "painless", "source": REPLACE_SCRIPT, "params": params}}
+    return {"script": {"lang": "painless", "source": REPLACE_SCRIPT, "params": {"row": dict(row)}}}
 
 
 def replaced(old: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:

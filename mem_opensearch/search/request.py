@@ -23,7 +23,7 @@ IDENTIFIER_FIELDS: Final = ("text.joined", "text.mixed")
 KNN, COSINE, CONTEXT, LINKED, NAME, WINDOW = "knn", "cosine", "context", "linked", "name:", "window"
 """What clauses are called; those of words and identifiers bear the name of their field."""
 
-SIGNALS = [*SHOWN, "created_at", "conversation", "seq", "event_date", "superseded_by"]
+SIGNALS = [*SHOWN, "created_at", "conversation", "event_date", "superseded_by"]
 """What is read of a candidate's source."""
 
 _FIRST, _SECOND = 1000.0, 100.0
