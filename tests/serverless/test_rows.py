@@ -23,6 +23,7 @@ from mem_opensearch.errors import (
 )
 from mem_opensearch.store import copies, recent, rows_by_field
 from mem_opensearch.store.recent import Recent, Version
+from mem_opensearch.text import fold
 
 EAST, NORTH, UP, NORTH_EAST = [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0]
 HOUR = 3600.0
@@ -606,6 +607,11 @@ def test_what_is_old_is_forgotten(monkeypatch):
 # -- what is noted with memories
 
 
+def plain(context):
+    """A context without what the collection's analysis makes of it: jieba's words have blanks between them."""
+    return fold(context).replace(" ", "")
+
+
 def test_talks_and_replacements_are_noted(serverless, collection, make_store):
     """By whole new documents, since there are no scripts: nothing else of the old rows changes."""
     store = make_store()
@@ -630,10 +636,10 @@ def test_talks_and_replacements_are_noted(serverless, collection, make_store):
     found = rows()
     assert {row_id: row["payload"] for row_id, row in found.items()} == payloads
     assert found["t0"]["conversation"] == found["t1"]["conversation"]
-    assert (found["t1"]["seq"], found["t1"]["context"]) == (1, "推薦一家店吧")
+    assert (found["t1"]["seq"], plain(found["t1"]["context"])) == (1, "推荐一家店吧")
     assert [link["id"] for link in found["old"]["superseded_by"]] == ["new0", "new1"]
     assert [link["id"] for link in found["new0"]["superseded_by"]] == ["new1"]
-    assert found["new0"]["context"] == "使用者住在里斯本"
+    assert plain(found["new0"]["context"]) == "使用者住在里斯本"
     assert store.annotate() == len(said)
     again = rows()
     for row_id, row in found.items():
@@ -656,5 +662,5 @@ def test_of_a_talk_too_the_words_of_the_turns_stay(make_store, serverless, colle
     url = f"{serverless.upstream}/{collection}/_search"
     hits = requests.post(url, json={"size": 10}, timeout=60).json()["hits"]["hits"]
     found = {hit["_source"]["id"]: hit["_source"] for hit in hits}
-    assert found["t1"]["context"] == "近況如何"
+    assert plain(found["t1"]["context"]) == "近况如何"
     assert [link["id"] for link in found["old"]["superseded_by"]] == ["t1"]
