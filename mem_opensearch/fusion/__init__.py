@@ -2,7 +2,6 @@
 
 from mem_opensearch.fusion.calibration import PROBES, Background, background_of
 from mem_opensearch.fusion.explain import score_details, why_empty
-from mem_opensearch.fusion.names import link_strengths, without_names
 from mem_opensearch.fusion.rrf import Ranked, rrf
 from mem_opensearch.fusion.signals import Candidate, Question, Replacement
 from mem_opensearch.fusion.union import DEFAULT_THRESHOLD, Gate, Scored, fuse, passed
@@ -21,10 +20,8 @@ __all__ = [
     "UnionWeights",
     "background_of",
     "fuse",
-    "link_strengths",
     "passed",
     "rrf",
     "score_details",
     "why_empty",
-    "without_names",
 ]

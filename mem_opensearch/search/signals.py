@@ -138,7 +138,7 @@ def candidates_of(
 def _words(rows: Sequence[Measured]) -> dict[str, float]:
     """Return BM25 where names of the question are known: of a statement without the names, of an exchange with them.
 
-    The link carries the name of a statement; see `fusion.names`. An exchange of several lines says names in passing,
+    The link carries the name of a statement; see `entities.factor`. An exchange of several lines says names in passing,
     and the next ones are about what it names: it is by its words that they are found. Both are put on one scale, that
     of their best.
     """

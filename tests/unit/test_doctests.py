@@ -21,7 +21,6 @@ MODULES = [
     "fusion.calibration",
     "fusion.explain",
     "fusion.mem0",
-    "fusion.names",
     "index.names",
     "profiles",
     "queries",
