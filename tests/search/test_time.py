@@ -84,3 +84,26 @@ def test_a_named_day_brings_its_memories_into_the_pool(remember, ids):
     searcher = remember([*near, ("day", "水龙头", at("2026-04-27"))])
     answer = searcher.search("4月27日聊天聊了什么？", filters=USER, asked_at=NOW, top_k=3)
     assert ids(answer)[0] == "day"
+
+
+# -- a link to a newer memory
+
+MOVED = [("lisbon", "使用者住在里斯本", at("2025-03-01")), ("berlin", "使用者搬到柏林了", at("2026-08-01"))]
+
+
+def superseded(searcher):
+    answer = searcher.search("使用者住在哪裡？", filters=USER, asked_at=NOW, explain=True)
+    return {found.id: found.details["superseded_by"] for found in answer.results}
+
+
+def test_a_link_holds_while_the_newer_memory_says_the_same(remember):
+    searcher = remember(MOVED)
+    assert superseded(searcher)["lisbon"] == "berlin"
+    searcher.store.update("berlin", payload={"data": "使用者喜歡喝茶", **USER, **at("2026-08-01")})
+    assert superseded(searcher)["lisbon"] is None
+
+
+def test_a_link_is_gone_with_the_newer_memory(remember):
+    searcher = remember(MOVED)
+    searcher.store.delete("berlin")
+    assert superseded(searcher) == {"lisbon": None}
