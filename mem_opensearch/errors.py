@@ -17,6 +17,7 @@ MemOpenSearchError
 │  ├─ JavaError           no Java that runs this version was found
 │  ├─ NodeStartError      the node did not come up: reason and last log lines
 │  └─ NodeDiedError       a node that was running is gone
+├─ RerankError            a reranker gave no usable scores: names it, and whether another try may help
 └─ BackendError           carries status and the server's own reason
    ├─ BackendUnavailable  after retries; lists the tries
    ├─ Throttled           retry_after
@@ -159,6 +160,22 @@ class NodeStartError(NodeError):
 
 class NodeDiedError(NodeError):
     """A node that was running is gone."""
+
+
+class RerankError(MemOpenSearchError):
+    """A reranker failed, was too slow, or gave scores that are none.
+
+    Attributes:
+        scorer: name of what was to score.
+        retryable: whether another try may help, as after a timeout or an overloaded service.
+        retry_after: seconds that the service asks to wait; None where it does not say.
+    """
+
+    def __init__(self, message: str, *, scorer: str, retryable: bool = False, retry_after: float | None = None) -> None:
+        self.scorer = scorer
+        self.retryable = retryable
+        self.retry_after = retry_after
+        super().__init__(message)
 
 
 class BackendError(MemOpenSearchError):
