@@ -24,10 +24,11 @@ _ASSISTANTS_LINE = re.compile(r"^(?:助手|助理|机器人|assistant|ai|bot)\s*
 
 _NO_ASPECT: Final = frozenset(
     listed(
-        "我 你 他 她 它 的 了 是 在 和 有 也 都 就 还 不 啊 吧 呀 这 那 个 上次 之前 一下 过 给 去 想 要 会 多 做 看 用 让 为",
-        "名字 名称 叫 时候 事 事情 地方 推荐 告诉 建议 喜欢 介绍 觉得 认为 提到 聊到 聊 说 问 曾经 最近 一个 这个 那个",
-        "记得 知道 过去 the a an of in on at to for is are was were do does did i me my you your he she it they we us that",
-        "this what which who when where how why and or with from about have has had be been can could would should will one",
+        "我 你 他 她 它 的 了 是 在 和 有 也 都 就 还 不 啊 吧 呀 这 那 个 上次 之前 一下 过 给 去 想 要 会",
+        "多 做 看 用 让 为 名字 名称 叫 时候 事 事情 地方 推荐 告诉 建议 喜欢 介绍 觉得 认为 提到 聊到 聊 说",
+        "问 曾经 最近 一个 这个 那个 记得 知道 过去 the a an of in on at to for is are was were do does did i",
+        "me my you your he she it they we us that this what which who when where how why and or with from",
+        "about have has had be been can could would should will one",
     )
 )
 """Words that tell nothing about which side of a thing is asked for."""
