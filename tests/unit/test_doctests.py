@@ -24,6 +24,8 @@ MODULES = [
     "index.names",
     "profiles",
     "queries",
+    "rerank.mastra",
+    "rerank.mastra_results",
     "store.documents",
     "store.duplicates",
     "store.sizes",
