@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mem_opensearch.entities import Extractor
     from mem_opensearch.evaluate.datasets import Dataset, Memory, Query
     from mem_opensearch.evaluate.vectors import CachingEmbedder, Vectors
+    from mem_opensearch.rerank import Reranker
     from mem_opensearch.search import Answer, Mode
 
 Tick = Callable[[int, int], None]
@@ -195,13 +196,15 @@ class SearcherSystem(_OwnSystem):
         index: what is searched.
         mode: how signals become one ranking.
         is_as_of: whether each query searches what was there when it was asked, and not all there is.
+        reranker: the second stage; None searches without one.
     """
 
-    def __init__(self, index: OwnIndex, mode: Mode, *, is_as_of: bool) -> None:
+    def __init__(self, index: OwnIndex, mode: Mode, *, is_as_of: bool, reranker: Reranker | None = None) -> None:
         super().__init__(index)
-        self.name: str = mode
+        self.name: str = mode if reranker is None else f"{mode}+{reranker.scorer.name}"
         self._mode = mode
         self._is_as_of = is_as_of
+        self._reranker = reranker
 
     def search(self, query: Query, vector: Any, *, top_k: int) -> list[str]:  # noqa: ANN401 - a row of an array
         """Return ids by score; what lies below the threshold is left out."""
@@ -226,6 +229,7 @@ class SearcherSystem(_OwnSystem):
             mode=self._mode,
             asked_at=asked_at,
             as_of=asked_at if self._is_as_of else None,
+            rerank=self._reranker,
         )
         if answer.degraded:  # a number measured without a signal would be taken for one measured with it
             raise BackendError(f"query '{query.id}' was answered without a signal: {'; '.join(answer.degraded)}")

@@ -22,11 +22,11 @@ from mem_opensearch.evaluate.report import NEW_OVER_OLD, Outcome, Report, Result
 from mem_opensearch.evaluate.systems import (
     ANNOTATED,
     DEFAULT_SYSTEMS,
-    SYSTEMS,
     Bench,
     System,
     check_systems,
     extractor_for,
+    system_for,
 )
 from mem_opensearch.evaluate.vectors import CachingEmbedder
 from mem_opensearch.store.vector_store import OpenSearchVectorStore
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mem_opensearch.embed import Embedder
     from mem_opensearch.evaluate.datasets import Dataset, EntitiesField, Query
     from mem_opensearch.evaluate.vectors import Vectors
+    from mem_opensearch.rerank import Reranker
 
 AS_OF = "asked_at"
 URL_VARIABLE = "MEM_OPENSEARCH_URL"
@@ -64,6 +65,7 @@ def evaluate(
     as_of: str | None = None,
     entities_field: EntitiesField = "entities",
     tagger: str = "auto",
+    rerankers: Sequence[Reranker] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Run every system on every data folder and return what was measured.
@@ -87,6 +89,7 @@ def evaluate(
             The dates in a question are relative to its `asked_at` in any case.
         entities_field: where the names are that a memory is said to name, see `datasets.EntitiesField`.
         tagger: what finds further names to link memories to, see `systems.TAGGERS`.
+        rerankers: each of union, rrf and mem0 is also measured with each of them, as "union+NAME".
         progress: told how far the work is.
 
     Raises:
@@ -95,7 +98,8 @@ def evaluate(
         InvalidInputError: a data folder is wrong: names the file and the line.
         NodeError, BackendError: the server can't be reached, or failed.
     """
-    names = check_systems(systems)
+    stages = {stage.scorer.name: stage for stage in rerankers}
+    names = check_systems(systems, tuple(stages))
     if not 1 <= top_k <= MAX_TOP_K:
         raise ConfigError(f"top_k is {top_k}; it is a whole number from 1 to {MAX_TOP_K}")
     baseline = choose_baseline(names, baseline)
@@ -126,6 +130,7 @@ def evaluate(
                 annotate=is_annotated,
                 extractor=extractor,
                 is_as_of=as_of is not None,
+                rerankers=stages,
             )
             results += _run_dataset(dataset, bench, names=names, top_k=top_k, progress=report_step, analyzers=analyzers)
     finally:
@@ -142,6 +147,7 @@ def evaluate(
         "as_of": as_of,
         "entities_field": entities_field,
         "tagger": tagger,
+        "rerankers": {name: _shown(stage) for name, stage in stages.items()},
         "versions": _versions(),
         "latency": f"client side, one query at a time, query embedding not included, {WARM_UP_QUERIES} queries before",
         "missed": f"no relevant row among the first {top_k}",
@@ -154,6 +160,10 @@ def evaluate(
     }
     comparisons = compare(results, baseline=baseline)
     return Report(results=tuple(results), settings=settings, comparisons=tuple(comparisons))
+
+
+def _shown(stage: Reranker) -> dict[str, Any]:
+    return {"pool": stage.pool, "weight": stage.weight, "deadline_s": stage.deadline}
 
 
 def _depth(top_k: int) -> int:
@@ -187,7 +197,7 @@ def _run_dataset(
     results = []
     with ExitStack() as stack:
         for name in names:
-            system = stack.enter_context(_dropped_at_the_end(SYSTEMS[name](bench)))
+            system = stack.enter_context(_dropped_at_the_end(system_for(name, bench)))
             label = f"{dataset.name}: index for {name}"
             system.index(dataset, vectors, lambda done, total, label=label: progress(label, done, total))  # type: ignore[misc]
             outcomes = _ask_all(system, dataset, query_vectors, top_k=top_k, bench=bench, progress=progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mem_opensearch.evaluate.metrics import Candidates
     from mem_opensearch.evaluate.own import Tick
     from mem_opensearch.evaluate.vectors import CachingEmbedder, Vectors
+    from mem_opensearch.rerank import Reranker
 
 
 class System(Protocol):
@@ -67,6 +68,7 @@ class Bench:
         annotate: whether this package's store notes all that a search by every signal needs.
         extractor: finds the names that memories are linked to; None links nothing.
         is_as_of: whether each query searches what was there when it was asked.
+        rerankers: name -> second stage, of the systems that have one.
     """
 
     url: str
@@ -77,6 +79,7 @@ class Bench:
     annotate: bool = False
     extractor: Extractor | None = None
     is_as_of: bool = False
+    rerankers: Mapping[str, Reranker] = field(default_factory=dict)
 
     @cached_property
     def own(self) -> OwnIndex:
@@ -122,6 +125,8 @@ ANNOTATED = frozenset((*get_args(Mode), "filter-in", "filter-contains"))
 
 DEFAULT_SYSTEMS = ("union", "mem0", "semantic", "bm25")
 
+WITH = "+"
+"""Between the name of a system and that of its reranker."""
 
 TAGGERS = ("auto", "lac", "rules", "none")
 """What finds the names that memories are linked to; any other name is a spaCy pipeline's."""
@@ -150,11 +155,18 @@ def extractor_for(tagger: str) -> Extractor | None:
     return extractor
 
 
-def check_systems(names: Sequence[str]) -> tuple[str, ...]:
-    """Return `names`, each once.
+def check_systems(names: Sequence[str], rerankers: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return `names`, each once, and after each of ours what it is with every reranker.
+
+    Args:
+        names: of `SYSTEMS`.
+        rerankers: their names.
 
     Raises:
-        ConfigError: none is given, or one is unknown: lists the known ones.
+        ConfigError: none is given, or one is unknown: lists the known ones; or no system can be reranked.
+
+    >>> check_systems(["union", "bm25"], ["answers"])
+    ('union', 'union+answers', 'bm25')
     """
     known = ", ".join(SYSTEMS)
     if not names:
@@ -162,4 +174,18 @@ def check_systems(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in SYSTEMS:
             raise ConfigError(f"system '{name}' is unknown; known are: {known}")
-    return tuple(dict.fromkeys(names))
+    modes = get_args(Mode)
+    if rerankers and not set(names) & set(modes):
+        raise ConfigError(f"nothing to rerank: give a system of {', '.join(modes)}")
+    found: list[str] = []
+    for name in names:
+        found += [name, *(f"{name}{WITH}{reranker}" for reranker in rerankers if name in modes)]
+    return tuple(dict.fromkeys(found))
+
+
+def system_for(name: str, bench: Bench) -> System:
+    """Return the system of a name that `check_systems` gave."""
+    mode, _, reranker = name.partition(WITH)
+    if not reranker:
+        return SYSTEMS[name](bench)
+    return SearcherSystem(bench.own, mode, is_as_of=bench.is_as_of, reranker=bench.rerankers[reranker])  # type: ignore[arg-type] # a mode

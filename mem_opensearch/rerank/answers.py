@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.rerank.answer_types import asked_for, holds
+from mem_opensearch.rerank.blend import is_constant
 from mem_opensearch.rerank.question import answering_side, asking_clause, aspect_words, is_exchange, share_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class AnswerScorer:
       later turns say more of it: so the words beside the name decide among exchanges.
 
     A score lies in (0, 1] and multiplies the fused one, so that what is unrelated stays below. Where a question asks
-    for no type and names nothing, nothing is scored, and the order stays.
+    for no type and names nothing, or all memories are alike in this, nothing is scored, and the order stays.
 
     Attributes:
         type_weight: what the right type of answer adds, as a share of the score; 0 or more.
@@ -64,7 +65,7 @@ class AnswerScorer:
         return None
 
     def score(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """Return one score in (0, 1] per text, or None for each where the question gives nothing to go by."""
+        """Return one score in (0, 1] per text, or None for each where nothing tells the texts apart."""
         clause = asking_clause(query)
         kind = asked_for(clause) or asked_for(query)
         aspects = aspect_words(query)
@@ -79,4 +80,4 @@ class AnswerScorer:
             if is_exchange(text):
                 found += self.aspect_weight * share_of(aspects, text)
             scores.append(found / most)
-        return scores
+        return [None] * len(texts) if is_constant(scores) else scores

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from mem_opensearch.errors import RerankError
 
@@ -137,7 +137,7 @@ class Caller:
             scores.problems.append(problem)
 
 
-_backoff = wait_exponential_jitter(initial=_FIRST_WAIT, max=_LONGEST_WAIT)
+_backoff = wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
 
 
 def _wait(state: RetryCallState) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from mem_opensearch.errors import RerankError
 from mem_opensearch.rerank.mastra_results import to_unit
+from mem_opensearch.rerank.truncation import truncated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +56,8 @@ def semantic_scores(scorer: TextScorer, query: str, results: Sequence[Scorable])
     """Return one score per result: 0 where it has no text, None where the scorer gave none.
 
     Texts go in one call, or in as many as the scorer's `most_texts` makes, at most 8 at once. What is longer than its
-    `most_characters` is cut there. A call that fails leaves its texts without a score; calls are not repeated.
+    `most_characters` is cut at the end of a sentence. A call that fails leaves its texts without a score; calls are
+    not repeated.
 
     Raises:
         RerankError: every call failed, or an answer is not one score from 0 to 1, or None, per text.
@@ -82,7 +84,7 @@ def semantic_scores(scorer: TextScorer, query: str, results: Sequence[Scorable])
 def _ask(scorer: TextScorer, query: str, texts: Sequence[str]) -> list[object]:
     length: int | None = getattr(scorer, "most_characters", None)
     size: int = getattr(scorer, "most_texts", None) or len(texts)
-    cut = [text[:length] for text in texts]
+    cut = [truncated(text, length) for text in texts]
     batches = [cut[start : start + size] for start in range(0, len(cut), size)]
 
     def call(batch: Sequence[str]) -> object:

@@ -9,7 +9,7 @@ from mem_opensearch.entities import extract
 from mem_opensearch.entities.words import listed
 from mem_opensearch.text import fold, segmenter, without_question_words
 
-_CLAUSE_ENDS = re.compile(r"[,;!?\s。、]*[,;!?。]\s*")
+_CLAUSE_ENDS = re.compile(r"[,;!?。]+\s*|\.\s+")
 _ASKS = re.compile(
     r"为什么|什么|怎么|怎样|如何|哪|谁|多少|几|多久|多大|多长|吗|呢"
     r"|\b(?:what|which|who|whom|whose|when|where|why|how)\b",

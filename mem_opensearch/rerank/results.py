@@ -16,11 +16,11 @@ class Read:
     """What the second stage needs of a result.
 
     Attributes:
-        text: of the memory.
+        text: of the memory; None where it has none.
         score: what it was ranked by before, in [0, 1].
     """
 
-    text: str
+    text: str | None
     score: float
 
 
@@ -31,7 +31,7 @@ def read_result(result: Any) -> Read:  # noqa: ANN401 - a result of ours, of mem
     mapping with `text`, `content` or `data`, or `metadata` that has one of them. The score is in `score`.
 
     Raises:
-        InvalidInputError: there is no text, or the score is none from 0 to 1.
+        InvalidInputError: the score is no number from 0 to 1.
 
     >>> read_result({"memory": "我喜歡茶", "score": 0.5})
     Read(text='我喜歡茶', score=0.5)
@@ -39,11 +39,12 @@ def read_result(result: Any) -> Read:  # noqa: ANN401 - a result of ours, of mem
     if isinstance(result, Mapping):
         places, score, name = [result, result.get("metadata") or {}], result.get("score"), result.get("id")
     else:
-        places, score, name = [getattr(result, "payload", {})], getattr(result, "score", None), result
-        name = getattr(result, "id", None)
+        places, score, name = (
+            [getattr(result, "payload", {})],
+            getattr(result, "score", None),
+            getattr(result, "id", None),
+        )
     text = next((place[key] for place in places for key in _TEXT_KEYS if isinstance(place.get(key), str)), None)
-    if text is None:
-        raise InvalidInputError(f"result '{name}' has no text: expected one of {', '.join(_TEXT_KEYS)}")
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0.0 <= score <= 1.0:
         raise InvalidInputError(f"result '{name}' has the score {score!r}, expected a number from 0 to 1")
-    return Read(text, float(score))
+    return Read(text or None, float(score))

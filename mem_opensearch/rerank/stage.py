@@ -113,11 +113,11 @@ class Reranker:
         Args:
             query: what was asked.
             results: best first, with a score each: results of `Searcher` or mem0, or mappings with a text, see
-                `results.read_result`. They are not changed.
+                `results.read_result`. They are not changed. One without a text is not scored.
             top_k: how many of them are wanted, 1 or more.
 
         Raises:
-            InvalidInputError: `top_k` is below 1, or a result has no text or score.
+            InvalidInputError: `top_k` is below 1, or a result has no score from 0 to 1.
             RerankError: the scorer failed, and `strict` is set.
         """
         if top_k < 1:
@@ -125,10 +125,13 @@ class Reranker:
         if not results:
             return Reranking([], reranked=False)
         read = [read_result(result) for result in results]
-        texts = [truncated(one.text, self.scorer.most_characters) for one in read]
         fused = [one.score for one in read]
-        given = self._caller.score(query, texts, deadline=self.deadline)
-        scores, problems = given.values, list(given.problems)
+        sent = {place: truncated(one.text, self.scorer.most_characters) for place, one in enumerate(read) if one.text}
+        given = self._caller.score(query, list(sent.values()), deadline=self.deadline)
+        scored: list[float | None] = [None] * len(read)
+        for place, score in zip(sent, given.values, strict=True):
+            scored[place] = score
+        scores, problems = scored, list(given.problems)
         if is_constant(scores):
             problems.append(CONSTANT)
             scores = [None] * len(scores)
@@ -142,14 +145,14 @@ class Reranker:
                 Reranked(
                     result=results[place],
                     score=fused[place],
-                    rerank_score=given.values[place],
+                    rerank_score=scored[place],
                     details={
                         "scorer": self.scorer.name,
                         "weight": self.weight,
                         "fused_rank": place + 1,
                         "rank": rank,
                         "blended_score": values[place],
-                        "truncated": len(texts[place]) < len(read[place].text),
+                        "truncated": len(sent.get(place, "")) < len(read[place].text or ""),
                     },
                 )
                 for rank, place in enumerate(order[:top_k], start=1)

@@ -17,15 +17,17 @@ class Found:
 
     Attributes:
         id: the memory's id.
-        score: in [0, 1]; comparable within one search.
+        score: in [0, 1], of all signals; comparable within one search.
         payload: exactly as it was stored.
         details: where the score comes from, see `fusion.score_details`; None unless asked for.
+        rerank_score: of the reranker, on its own scale; None where there was none, or it did not score this one.
     """
 
     id: str
     score: float
     payload: Mapping[str, Any]
     details: Mapping[str, Any] | None = None
+    rerank_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

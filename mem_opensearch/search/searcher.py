@@ -18,7 +18,9 @@ from mem_opensearch.search.mem0_boosts import boosts_for_question
 from mem_opensearch.search.names import Names, look_up
 from mem_opensearch.search.question import Asked, Span, scope_in
 from mem_opensearch.search.ranking import Looked
+from mem_opensearch.search.reranking import reranked
 from mem_opensearch.store import EntityStore, OpenSearchVectorStore
+from mem_opensearch.store.reading import check_top_k
 from mem_opensearch.store.vectors import check_vector
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from mem_opensearch.embed import Embedder
     from mem_opensearch.models import Clause, IndexSpec
+    from mem_opensearch.rerank import Reranker
     from mem_opensearch.search.results import Answer, Why
     from mem_opensearch.search.signals import Measured
     from mem_opensearch.search_options import Mode, SearchOptions
@@ -91,6 +94,7 @@ class Searcher:
         asked_at: datetime | None = None,
         show_expired: bool = False,
         explain: bool = False,
+        rerank: Reranker | None = None,
     ) -> Answer:
         """Return the memories that answer a question, best first.
 
@@ -109,16 +113,19 @@ class Searcher:
             asked_at: what dates in the question are relative to; `as_of`, or now, where it is not given.
             show_expired: whether expired memories may be results.
             explain: whether each result has `details`.
+            rerank: the second stage, which sees `rerank.pool` times as many results.
 
         Raises:
             InvalidInputError, VectorError, FilterError, ScopeError: an argument is wrong; nothing was sent.
             BackendError: the server failed. An error is never an empty answer.
+            RerankError: the second stage failed, and is strict.
         """
+        check_top_k(top_k)
         asked = self._asking(
             query,
             vector=vector,
             filters=filters,
-            top_k=top_k,
+            top_k=top_k if rerank is None else rerank.pool_for(top_k),
             threshold=threshold,
             mode=mode,
             as_of=as_of,
@@ -126,7 +133,8 @@ class Searcher:
             show_expired=show_expired,
             explain=explain,
         )
-        return ranking.answer(self._look(asked), asked)
+        answer = ranking.answer(self._look(asked), asked)
+        return answer if rerank is None else reranked(answer, rerank, query=asked.question, top_k=top_k)
 
     def why(self, query: str, memory_id: str, **options: Any) -> Why:  # noqa: ANN401 - those of `search`
         """Return what becomes of one memory in a search, and why.
