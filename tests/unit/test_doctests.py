@@ -24,6 +24,7 @@ MODULES = [
     "index.names",
     "profiles",
     "queries",
+    "rerank.answers",
     "store.documents",
     "store.duplicates",
     "store.sizes",
