@@ -25,6 +25,8 @@ MODULES = [
     "profiles",
     "queries",
     "rerank.answers",
+    "rerank.llm",
+    "rerank.prompts",
     "store.documents",
     "store.duplicates",
     "store.sizes",
