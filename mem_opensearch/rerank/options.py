@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, 
 from mem_opensearch.addresses import Token, complete_url, leaves_this_machine
 from mem_opensearch.config import explain_validation
 from mem_opensearch.errors import ConfigError
-from mem_opensearch.rerank.http import Endpoint
+from mem_opensearch.rerank.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
