@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mem_opensearch.errors import MemOpenSearchError, RerankError
+from mem_opensearch.errors import ConfigError, MemOpenSearchError, RerankError
 from mem_opensearch.rerank.answers import is_number
 from mem_opensearch.rerank.prompts import BEST, Message, build_messages
 
@@ -36,12 +36,23 @@ class LLMScorer:
         criteria: what else makes a memory good, in plain words, beside answering the query.
         most_texts: memories in one call. Long lists are judged worse.
         most_characters: length of one memory.
+
+    Raises:
+        ConfigError: `complete` can't be called, or a limit is below 1.
     """
 
     complete: Complete
     criteria: str = ""
     most_texts: int | None = 100
     most_characters: int | None = 2000
+
+    def __post_init__(self) -> None:
+        if not callable(self.complete):
+            raise ConfigError(f"{_NAME}: 'complete' is a {type(self.complete).__name__}: give what takes messages")
+        for limit in ("most_texts", "most_characters"):
+            value = getattr(self, limit)
+            if value is not None and value < 1:
+                raise ConfigError(f"{_NAME}: option '{limit}' is {value}: give at least 1, or None for no limit")
 
     @property
     def name(self) -> str:

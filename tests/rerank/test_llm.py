@@ -63,6 +63,19 @@ def test_one_call_for_all_memories():
         assert '{"scores": [{"id": 1, "score": 7}, ...]}' in content
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"complete": None}, "'complete' is a NoneType"),
+        ({"complete": print, "most_texts": 0}, "'most_texts' is 0"),
+        ({"complete": print, "most_characters": -1}, "'most_characters' is -1"),
+    ],
+)
+def test_options_that_are_wrong(options, said):
+    with pytest.raises(ConfigError, match=said):
+        LLMScorer(**options)
+
+
 def test_nothing_to_score_is_no_call():
     model = Model()
     assert LLMScorer(model).score(QUERY, []) == []
