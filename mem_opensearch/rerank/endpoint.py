@@ -13,7 +13,7 @@ from mem_opensearch.client.failures import is_cut_off, retry_after
 from mem_opensearch.client.per_process import PerProcess
 from mem_opensearch.errors import ConfigError, RerankError
 from mem_opensearch.extras import require
-from mem_opensearch.rerank.answers import error_code
+from mem_opensearch.rerank.replies import error_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

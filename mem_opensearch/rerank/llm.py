@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_opensearch.errors import ConfigError, MemOpenSearchError, RerankError
-from mem_opensearch.rerank.answers import is_number
+from mem_opensearch.rerank.replies import is_number
 from mem_opensearch.rerank.prompts import BEST, Message, build_messages
 
 Complete = Callable[[list[Message]], str]

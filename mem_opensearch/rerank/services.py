@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from pydantic import Field, model_validator
 
-from mem_opensearch.rerank.answers import put, read_scores
+from mem_opensearch.rerank.replies import put, read_scores
 from mem_opensearch.rerank.flavours import FLAVOURS, KEY_VARIABLES, Flavour
 from mem_opensearch.rerank.options import Address, Remote
 

@@ -24,7 +24,7 @@ MODULES = [
     "index.names",
     "profiles",
     "queries",
-    "rerank.answers",
+    "rerank.replies",
     "rerank.llm",
     "rerank.models",
     "rerank.prompts",
