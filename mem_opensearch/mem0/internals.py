@@ -5,6 +5,7 @@ What is touched, and why:
 - ``VectorStoreFactory.provider_to_class["opensearch"]``: the dotted name of the class that mem0 builds as the store.
 - ``mem0.configs.vector_stores.opensearch.OpenSearchConfig``: `VectorStoreConfig` finds the config class by this name.
 - ``EmbedderFactory.provider_to_class``: one more entry.
+- ``RerankerFactory.provider_to_class``: mem0's five rerankers are ours, and there are more of them.
 - ``EmbedderConfig``'s validator of `config`: it holds a closed list of provider names.
 - ``hide_input_in_errors`` of `MemoryConfig` and `VectorStoreConfig`: mem0 logs the validation error of a mistyped
   option together with the values beside it, passwords included.
@@ -31,6 +32,8 @@ from mem_opensearch.extras import require
 from mem_opensearch.mem0 import conditions, linking
 from mem_opensearch.mem0.extraction import FUNCTIONS, SURROUNDED, chosen
 from mem_opensearch.mem0.linking import replacement
+from mem_opensearch.mem0.reranking import dotted
+from mem_opensearch.rerank.registry import scorer_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
@@ -89,6 +92,7 @@ class _Parts:
 
     stores: MutableMapping[str, Any]
     embedders: MutableMapping[str, Any]
+    rerankers: MutableMapping[str, Any]
     config_module: Any
     memory_config: Any
     store_config: Any
@@ -109,6 +113,7 @@ def find_parts() -> _Parts:
     _attribute(version, "mem0.vector_stores.opensearch", "OpenSearchDB")
     stores = _attribute(version, "mem0.utils.factory", "VectorStoreFactory", "provider_to_class")
     embedders = _attribute(version, "mem0.utils.factory", "EmbedderFactory", "provider_to_class")
+    rerankers = _attribute(version, "mem0.utils.factory", "RerankerFactory", "provider_to_class")
     _attribute(version, "mem0.configs.vector_stores.opensearch", _CONFIG_CLASS)
     embedder_config = _attribute(version, "mem0.embeddings.configs", "EmbedderConfig")
     validators = _attribute(
@@ -121,6 +126,7 @@ def find_parts() -> _Parts:
     return _Parts(
         stores=stores,
         embedders=embedders,
+        rerankers=rerankers,
         config_module=importlib.import_module("mem0.configs.vector_stores.opensearch"),
         memory_config=_attribute(version, "mem0.configs.base", "MemoryConfig"),
         store_config=_attribute(version, "mem0.vector_stores.configs", "VectorStoreConfig"),
@@ -185,6 +191,8 @@ class Patches:
         parts = self._parts
         self._set_item(parts.stores, VECTOR_PROVIDER, value=STORE_CLASS)
         self._set_item(parts.embedders, EMBEDDER_PROVIDER, value=EMBEDDER_CLASS)
+        for provider in scorer_names():
+            self._set_item(parts.rerankers, provider, value=(dotted(provider), dict))  # a dict keeps unknown options
         self._set_item(vars(parts.config_module), _CONFIG_CLASS, value=store_config_class)
         validators = parts.embedder_config.__pydantic_decorators__.field_validators
         self._set_item(validators, _VALIDATOR, value=_also_ours(validators[_VALIDATOR]))

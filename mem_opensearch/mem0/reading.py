@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,14 +14,13 @@ from mem_opensearch import forks
 from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.mem0 import threads
 from mem_opensearch.mem0.extraction import in_our_store
+from mem_opensearch.mem0.reranking import foreign_stage, stage_of
 from mem_opensearch.search import Searcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mem_opensearch.search import Found, Why
-
-_logger = logging.getLogger("mem_opensearch.mem0")
+    from mem_opensearch.search import Answer, Found, Why
 
 _Memory = Any  # mem0's Memory or AsyncMemory, which have no types
 _Method = Any
@@ -30,8 +28,8 @@ _Method = Any
 OURS: Final = ("mode", "as_of", "asked_at")
 """What `search` takes beside mem0's own arguments."""
 
-RERANK_POOL: Final = 3
-"""How many times the results that are wanted a reranker sees."""
+FOREIGN_POOL: Final = 4
+"""How many times the results that are wanted a reranker sees that is not ours; ours says it itself."""
 
 MOST: Final = 10_000
 _PROMOTED: Final = ("user_id", "agent_id", "run_id", "actor_id", "role", "attributed_to", "expiration_date")
@@ -165,32 +163,37 @@ def read(  # noqa: PLR0917 - mem0's signature
     if limit == 0:
         call.said["empty"] = "no result was asked for: top_k is 0"
         return []
-    reranker = getattr(memory, "reranker", None) if call.rerank else None
-    pool = limit if reranker is None else max(limit, min(limit * RERANK_POOL, MOST))
-    answer = searcher.search(query, top_k=pool, explain=explain, **asked)
-    degraded = list(answer.degraded)
-    results = [_result(found) for found in answer.results if found.payload.get("data")]
-    if reranker is not None and results:
-        results = _reranked(reranker, query, results, limit, degraded)
-    call.said |= {name: value for name, value in (("degraded", degraded), ("empty", answer.empty)) if value}
+    answer, results = _found(searcher, query, memory, call, limit=limit, explain=explain, **asked)
+    said = {"degraded": list(answer.degraded), "empty": answer.empty}
+    call.said |= {name: value for name, value in said.items() if value}
     return results
 
 
-def _reranked(
-    reranker: Any,  # noqa: ANN401 - any of mem0's
+def _found(
+    searcher: Searcher,
     query: str,
-    results: list[dict[str, Any]],
+    memory: _Memory,
+    call: _Call,
+    *,
     limit: int,
-    degraded: list[str],
-) -> list[dict[str, Any]]:
-    """Return the best of the results in a reranker's order, or in ours where it fails, as in mem0."""
-    try:
-        return list(reranker.rerank(query, results, limit))[:limit]
-    except Exception as error:  # noqa: BLE001 - whatever it is, there are results
-        reason = f"the reranker failed: {type(error).__name__}"  # its message may quote a memory
-        _logger.warning("%s", reason)
-        degraded.append(reason)
-        return results[:limit]
+    **asked: Any,  # noqa: ANN401 - arguments of `Searcher.search`
+) -> tuple[Answer, list[dict[str, Any]]]:
+    """Return the answer of a search and its results with mem0's keys, after the memory's reranker if it is wanted."""
+    reranker = getattr(memory, "reranker", None) if call.rerank else None
+    stage = stage_of(reranker)
+    if reranker is None or stage is not None:
+        answer = searcher.search(query, top_k=limit, rerank=stage, **asked)
+        if call.rerank and stage is None:
+            answer = replace(answer, degraded=(*answer.degraded, "rerank: the memory has no reranker"))
+        return answer, [_result(found) for found in answer.results if found.payload.get("data")]
+    answer = searcher.search(query, top_k=max(limit, min(limit * FOREIGN_POOL, MOST)), **asked)
+    results = [_result(found) for found in answer.results if found.payload.get("data")]
+    reranking = foreign_stage(reranker, results).run(query, results, limit)
+    shown = [
+        one.result if one.rerank_score is None else {**one.result, "rerank_score": one.rerank_score}
+        for one in reranking.results
+    ]
+    return replace(answer, degraded=(*answer.degraded, *reranking.degraded)), shown
 
 
 def _result(found: Found) -> dict[str, Any]:
@@ -206,6 +209,8 @@ def _result(found: Found) -> dict[str, Any]:
         "updated_at": payload.get("updated_at"),
     }
     result |= {key: payload[key] for key in _PROMOTED if key in payload}
+    if found.rerank_score is not None:
+        result["rerank_score"] = found.rerank_score
     return result if found.details is None else {**result, "score_details": dict(found.details)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import math
 import threading
 import time
@@ -82,7 +83,8 @@ class Caller:
                     self._places.release()
 
         for _ in range(min(batches, self._concurrency)):
-            threading.Thread(target=work, daemon=True, name=f"rerank-{self._scorer.name}").start()
+            context = contextvars.copy_context()  # of the caller, as a scorer without threads has it
+            threading.Thread(target=context.run, args=(work,), daemon=True, name=f"rerank-{self._scorer.name}").start()
         scores = Scores([None] * len(texts))
         for _ in range(batches):
             try:

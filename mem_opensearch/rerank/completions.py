@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol
 from pydantic import Field
 
 from mem_opensearch.errors import RerankError
-from mem_opensearch.rerank.replies import find
 from mem_opensearch.rerank.options import Address, Remote
 from mem_opensearch.rerank.prompts import SCHEMA, Message
+from mem_opensearch.rerank.replies import find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

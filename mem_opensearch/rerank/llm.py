@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_opensearch.errors import ConfigError, MemOpenSearchError, RerankError
-from mem_opensearch.rerank.replies import is_number
 from mem_opensearch.rerank.prompts import BEST, Message, build_messages
+from mem_opensearch.rerank.replies import is_number
 
 Complete = Callable[[list[Message]], str]
 """Sends messages to a model, and returns the text of its answer."""

@@ -131,8 +131,14 @@ def _flavour(name: str) -> Callable[[Mapping[str, Any]], Scorer]:
     return lambda options: RerankService(**{"flavour": name, **options})
 
 
+def _answers(options: Mapping[str, Any]) -> AnswerScorer:
+    if unknown := sorted(options.keys() - {"type_weight", "aspect_weight"}):
+        raise ConfigError(f"answers: option '{unknown[0]}' is unknown; known are: aspect_weight, type_weight")
+    return AnswerScorer(**options)
+
+
 _MAKERS: Final[dict[str, Callable[[Mapping[str, Any]], Scorer]]] = {
-    "answers": lambda options: _answers(options),
+    "answers": _answers,
     "cohere": lambda options: Cohere(**options),
     "zero_entropy": lambda options: ZeroEntropy(**options),
     "sentence_transformer": lambda options: SentenceTransformer(**options),
@@ -140,12 +146,6 @@ _MAKERS: Final[dict[str, Callable[[Mapping[str, Any]], Scorer]]] = {
     "service": lambda options: RerankService(**options),
     **{name: _flavour(name) for name in FLAVOURS},
 }
-
-
-def _answers(options: Mapping[str, Any]) -> AnswerScorer:
-    if unknown := sorted(options.keys() - {"type_weight", "aspect_weight"}):
-        raise ConfigError(f"answers: option '{unknown[0]}' is unknown; known are: aspect_weight, type_weight")
-    return AnswerScorer(**options)
 
 
 def _check_cohere(options: dict[str, Any]) -> None:

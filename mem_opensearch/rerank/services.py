@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from pydantic import Field, model_validator
 
-from mem_opensearch.rerank.replies import put, read_scores
 from mem_opensearch.rerank.flavours import FLAVOURS, KEY_VARIABLES, Flavour
 from mem_opensearch.rerank.options import Address, Remote
+from mem_opensearch.rerank.replies import put, read_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

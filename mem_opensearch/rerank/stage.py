@@ -32,7 +32,7 @@ class Reranked(Generic[Result]):
     Attributes:
         result: as it was given.
         score: its fused score, untouched.
-        rerank_score: the reranker's, on its own scale; None where it was not scored.
+        rerank_score: the reranker's, on its own scale; None where it was not scored, or all were scored alike.
         details: `scorer`; `weight`; `fused_rank` and `rank`, from 1; `blended_score`, None where the fused order
             stands; `truncated`, whether the scorer saw only the beginning of the text.
     """
@@ -134,7 +134,7 @@ class Reranker:
         scores, problems = scored, list(given.problems)
         if is_constant(scores):
             problems.append(CONSTANT)
-            scores = [None] * len(scores)
+            scores = scored = [None] * len(scores)
         missing = sum(score is None for score in scores)
         if problems:
             self._tell(problems, missing, len(scores))

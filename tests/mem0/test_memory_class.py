@@ -121,37 +121,6 @@ def test_more_are_wanted_than_there_can_be(memory):
         memory.search("喝茶", filters=SCOPE, top_k=20_000)
 
 
-def test_a_reranker_sees_more_than_is_wanted(memory):
-    for number in range(9):
-        add(memory, f"第{number}杯咖啡")
-    seen = []
-
-    class Reversing:
-        def rerank(self, query, memories, top_k):
-            seen.append(len(memories))
-            return memories[::-1][:top_k]
-
-    memory.reranker = Reversing()
-    assert len(memory.search("咖啡", filters=SCOPE, top_k=2, rerank=True)["results"]) == 2
-    assert seen == [6]
-
-
-def test_a_reranker_that_fails_leaves_as_many_results_as_were_wanted(memory):
-    for number in range(25):
-        add(memory, f"第{number}杯咖啡")
-
-    class Broken:
-        def rerank(self, query, memories, top_k):
-            raise RuntimeError(memories[0]["memory"])
-
-    memory.reranker = Broken()
-    for wanted in ({"top_k": 2}, {}):  # without `top_k`, it is mem0's own
-        answer = memory.search("咖啡", filters=SCOPE, rerank=True, **wanted)
-        assert found(answer) == found(memory.search("咖啡", filters=SCOPE, **wanted))
-        assert len(answer["results"]) == wanted.get("top_k", 20)
-        assert answer["degraded"] == ["the reranker failed: RuntimeError"]
-
-
 def test_a_search_within_a_search_is_its_own(memory):
     """A reranker that searches gets what it asks for, and what it gets is not told of the search around it."""
     add(memory, "我喜歡喝茶")
