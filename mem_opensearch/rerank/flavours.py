@@ -10,7 +10,7 @@ FLAVOURS: Final[dict[str, dict[str, Any]]] = {
     # Jina AI, "Reranker API": POST /v1/rerank. The documents come back unless they are not wanted.
     "jina": {
         "url": "https://api.jina.ai/v1/rerank",
-        "model": "jina-reranker-v2-base-multilingual",
+        "model": "jina-reranker-v3",
         "extra": {"return_documents": False},
         "most_texts": 1000,
     },

@@ -18,7 +18,7 @@ Complete = Callable[[list[Message]], str]
 
 _NAME: Final = "llm_reranker"
 _THOUGHTS: Final = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)  # Qwen3, DeepSeek-R1 behind a plain server
-_FENCED: Final = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
 _PASSING: Final = frozenset({408, 409, 425, 429})
 _SERVER_FAILURE: Final = 500
 
@@ -111,7 +111,7 @@ def read(answer: object, count: int) -> list[float | None]:
     if not isinstance(answer, str) or not answer.strip():
         raise _unusable("the model answered nothing, which may be a refusal")
     text = _THOUGHTS.sub("", answer)
-    fenced = _FENCED.match(text)
+    fenced = _FENCED.fullmatch(text)
     try:
         found = json.loads(fenced[1] if fenced else text, object_pairs_hook=_without_repetition)
     except (ValueError, RecursionError):

@@ -1,6 +1,13 @@
-"""What the tests of scorers share: no key of the developer's own."""
+"""What the tests of scorers share: no key and no mem0 home of the developer's own."""
 
 from __future__ import annotations
+
+import os
+import tempfile
+
+# Read once, when mem0 is imported.
+os.environ.setdefault("MEM0_DIR", tempfile.mkdtemp(prefix="mem0-home-"))
+os.environ.setdefault("MEM0_TELEMETRY", "False")
 
 import pytest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import socket
@@ -84,13 +85,13 @@ FLAVOURS = {
     "jina": (
         "/v1/rerank",
         {
-            "model": "jina-reranker-v2-base-multilingual",
+            "model": "jina-reranker-v3",
             "query": QUERY,
             "documents": TEXTS,
             "top_n": 3,
             "return_documents": False,
         },
-        {"model": "jina-reranker-v2-base-multilingual", "results": RESULTS, "usage": {"total_tokens": 815}},
+        {"model": "jina-reranker-v3", "results": RESULTS, "usage": {"total_tokens": 815}},
     ),
     "tei": (
         "/rerank",
@@ -138,10 +139,13 @@ def test_flavours(httpserver, flavour):
     model = {"model": "BAAI/bge-reranker-v2-m3"} if flavour == "vllm" else {}
     with RerankService(flavour=flavour, url=httpserver.url_for(path), api_key=KEY, **model) as scorer:
         assert scorer.name == flavour
+        before = copy.deepcopy(scorer.extra)
+        assert scorer.score("?", ["another"] * 3) == SCORES
+        assert scorer.extra == before, "threads would find each other's texts there"
         assert scorer.score(QUERY, TEXTS) == SCORES
-        assert scorer.score(QUERY, TEXTS) == SCORES, "a request leaves nothing behind in the next one"
-    for sent, _ in httpserver.log:
-        assert sent.json == request
+    (first, _), (second, _) = httpserver.log
+    assert second.json == request
+    for sent in (first, second):
         assert sent.headers["Authorization"] == f"Bearer {KEY}"
 
 
