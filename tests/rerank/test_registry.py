@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mem_opensearch.errors import ConfigError
-from mem_opensearch.rerank import models
+from mem_opensearch.rerank import AnswerScorer, models
 from mem_opensearch.rerank.flavours import FLAVOURS
 from mem_opensearch.rerank.llm import LLMScorer
 from mem_opensearch.rerank.models import HuggingFace, SentenceTransformer
@@ -40,13 +40,23 @@ def packages_are_there(monkeypatch):
 
 def test_the_names():
     assert scorer_names() == sorted(
-        ["cohere", "zero_entropy", "sentence_transformer", "huggingface", "llm_reranker", "service", *FLAVOURS]
+        [
+            "answers",
+            "cohere",
+            "zero_entropy",
+            "sentence_transformer",
+            "huggingface",
+            "llm_reranker",
+            "service",
+            *FLAVOURS,
+        ]
     )
 
 
 @pytest.mark.parametrize(
     ("name", "config", "kind"),
     [
+        ("answers", {}, AnswerScorer),
         ("cohere", {"api_key": KEY}, Cohere),
         ("zero_entropy", {"api_key": KEY}, ZeroEntropy),
         ("sentence_transformer", {}, SentenceTransformer),
@@ -76,7 +86,9 @@ def test_every_key_of_mem0s_configurations_is_known():
 
 
 def test_unknown_names():
-    with pytest.raises(ConfigError, match="no reranker is called 'coherent'; known are: cohere, dashscope, ") as caught:
+    with pytest.raises(
+        ConfigError, match="no reranker is called 'coherent'; known are: answers, cohere, dashscope, "
+    ) as caught:
         load_scorer("coherent")
     assert "vllm, zero_entropy" in str(caught.value)
 
