@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mem_opensearch.cli.output import CANT, INTERRUPTED, STDOUT, check_target, ended_like_interrupted, leave, write_json
-from mem_opensearch.errors import MemOpenSearchError
+from mem_opensearch.cli.search import object_of
+from mem_opensearch.errors import InvalidInputError, MemOpenSearchError
 from mem_opensearch.evaluate.datasets import ENTITIES_FIELDS
 from mem_opensearch.evaluate.runner import AS_OF, URL_VARIABLE
 from mem_opensearch.evaluate.runner import evaluate as run_evaluation
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from mem_opensearch.evaluate.report import Report
     from mem_opensearch.evaluate.runner import Progress
+    from mem_opensearch.rerank import Reranker
 
 WIDEST_TABLE = 1000  # columns, when the width that a table needs is measured
 
@@ -57,6 +59,17 @@ def evaluate(
         str,
         typer.Option(help=f"What finds names to link: {', '.join(TAGGERS)} (no links), or a spaCy pipeline."),
     ] = "auto",
+    rerank: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="May be given again. Measure union, rrf, mem0 with this reranker too, or only --system union+NAME.",
+        ),
+    ] = None,
+    rerank_options: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help='Options of the rerankers, as {"answers": {"pool": 3}}.'),
+    ] = None,
     url: Annotated[
         str | None,
         typer.Option(envvar=URL_VARIABLE, help="The server, or 'local' for the local node. [default: local]"),
@@ -80,6 +93,7 @@ def evaluate(
                 as_of=as_of,
                 entities_field=entities_field,  # type: ignore[arg-type] # it is checked there
                 tagger=tagger,
+                rerankers=_rerankers(rerank or [], rerank_options),
                 progress=progress,
             )
         _write(report, json)
@@ -87,6 +101,15 @@ def evaluate(
         leave(f"error: {error}", error, CANT)
     except KeyboardInterrupt as error:
         leave("interrupted: what was indexed for the evaluation is removed again", error, INTERRUPTED)
+
+
+def _rerankers(names: list[str], options: str | None) -> list[Reranker]:
+    from mem_opensearch.rerank.configured import load_reranker
+
+    given = object_of(options, "--rerank-options")
+    if unknown := sorted(given.keys() - set(names)):
+        raise InvalidInputError(f"--rerank-options has '{unknown[0]}', which is not among --rerank")
+    return [load_reranker(name, given.get(name)) for name in names]
 
 
 def _write(report: Report, target: str | None) -> None:

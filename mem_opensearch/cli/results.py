@@ -40,7 +40,8 @@ def print_answer(answer: Answer) -> None:
     if answer.empty:
         typer.echo(answer.empty)
     for place, found in enumerate(answer.results, start=1):
-        line = Text(f"{place:>3}. {found.score:.3f} ", style="bold")
+        again = "" if found.rerank_score is None else f"→ {found.rerank_score:.3f} "
+        line = Text(f"{place:>3}. {found.score:.3f} {again}", style="bold")
         text = str(found.payload.get("data", "")).replace("\n", " ⏎ ")
         line.append(printable(text), style="default not bold")
         date = str(found.payload.get("created_at") or "")[:10]
@@ -112,6 +113,9 @@ def sentences(details: Mapping[str, Any]) -> list[str]:
             found.append(f"{words} {details[key]}")
     if parts_of(details).get("time"):
         found.append("in the time that the question names")
+    if details.get("rerank"):
+        rerank = details["rerank"]
+        found.append(f"{rerank['scorer']} moved it from place {rerank['fused_rank']} to {rerank['rank']}")
     if details.get("event_date"):
         found.append(f"is about {str(details['event_date'])[:10]}")
     return found

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mem_opensearch.embed import Embedder
+    from mem_opensearch.rerank import Reranker
     from mem_opensearch.search import Searcher
     from mem_opensearch.store import OpenSearchVectorStore
 
@@ -37,6 +38,13 @@ Threshold = Annotated[float | None, typer.Option(help="Least evidence, 0 to 1. D
 ModeName = Annotated[str | None, typer.Option("--mode", help="union, rrf or mem0. Default: union.")]
 AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="What was true then: a date or a time in ISO 8601.")]
 ShowExpired = Annotated[bool, typer.Option("--show-expired", help="Expired memories too.")]
+Rerank = Annotated[
+    str | None,
+    typer.Option("--rerank", metavar="NAME", help="Second stage: 'answers', 'cohere' ... see docs/rerank.md."),
+]
+RerankOptions = Annotated[
+    str | None, typer.Option("--rerank-options", metavar="JSON", help="Its options, and those of its scorer.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Url = Annotated[str | None, typer.Option(help='Server URL, or "local". Default: MEM_OPENSEARCH_URL.')]
 Collection = Annotated[str, typer.Option(help="Name of the collection.")]
@@ -55,6 +63,8 @@ def search(  # noqa: PLR0917 - the options of a command
     as_of: AsOf = None,
     show_expired: ShowExpired = False,  # noqa: FBT002 - a flag
     explain: Annotated[bool, typer.Option("--explain", help="Show what each signal added.")] = False,  # noqa: FBT002 - a flag
+    rerank: Rerank = None,
+    rerank_options: RerankOptions = None,
     as_json: AsJson = False,  # noqa: FBT002 - a flag
     collection: Collection = "mem0",
     url: Url = None,
@@ -74,6 +84,7 @@ def search(  # noqa: PLR0917 - the options of a command
             as_of=_moment(as_of),
             show_expired=show_expired,
             explain=explain,
+            rerank=reranker_of(rerank, rerank_options),
         )
     if as_json:
         write_json({**asdict(answer), "pool": sorted(answer.pool), "gated": sorted(answer.gated)}, STDOUT)
@@ -149,7 +160,7 @@ def add(  # noqa: PLR0917 - the options of a command
         lines = [line for text in texts for line in (sys.stdin.read().splitlines() if text == STDOUT else [text])]
         scope = _scope(user, agent, run)
         moment = _moment(created_at) or datetime.now(UTC)
-        payload = {**_object(metadata, "--metadata"), **scope, "created_at": moment.isoformat()}
+        payload = {**object_of(metadata, "--metadata"), **scope, "created_at": moment.isoformat()}
         added = _store(searcher, load(embedder), [line for line in lines if line.strip()], payload)
     write_json(added, STDOUT) if as_json else typer.echo("\n".join(each["id"] for each in added))
 
@@ -175,6 +186,18 @@ def load(name: str) -> Embedder:
     return load_embedder(name)
 
 
+def reranker_of(name: str | None, options: str | None) -> Reranker | None:
+    """Return the second stage that the options of a command name, or none."""
+    given = object_of(options, "--rerank-options")
+    if name is None:
+        if given:
+            raise InvalidInputError("--rerank-options have no effect without --rerank")
+        return None
+    from mem_opensearch.rerank.configured import load_reranker
+
+    return load_reranker(name, given)
+
+
 @contextmanager
 def _searcher(url: str | None, collection: str, embedder: str) -> Iterator[Searcher]:
     """Give a searcher over a collection, and close its connections."""
@@ -196,7 +219,7 @@ def _searcher(url: str | None, collection: str, embedder: str) -> Iterator[Searc
 
 def _filters(user: str | None, agent: str | None, run: str | None, conditions: str | None) -> dict[str, Any]:
     """Return the filter of a search: conditions within somebody's memories, never outside of them."""
-    further = _object(conditions, "--filter")
+    further = object_of(conditions, "--filter")
     for key, option in SCOPE_OPTIONS.items():
         if key in further:
             raise InvalidInputError(f"--filter has the key '{key}': give {option}")
@@ -214,7 +237,8 @@ def _scope(user: str | None, agent: str | None, run: str | None) -> dict[str, st
     return scope
 
 
-def _object(text: str | None, option: str) -> dict[str, Any]:
+def object_of(text: str | None, option: str) -> dict[str, Any]:
+    """Return what an option of a command has as JSON; nothing where it is not given."""
     if text is None:
         return {}
     try:

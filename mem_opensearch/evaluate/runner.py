@@ -22,6 +22,7 @@ from mem_opensearch.evaluate.report import NEW_OVER_OLD, Outcome, Report, Result
 from mem_opensearch.evaluate.systems import (
     ANNOTATED,
     DEFAULT_SYSTEMS,
+    WITH,
     Bench,
     System,
     check_systems,
@@ -89,7 +90,8 @@ def evaluate(
             The dates in a question are relative to its `asked_at` in any case.
         entities_field: where the names are that a memory is said to name, see `datasets.EntitiesField`.
         tagger: what finds further names to link memories to, see `systems.TAGGERS`.
-        rerankers: each of union, rrf and mem0 is also measured with each of them, as "union+NAME".
+        rerankers: each of union, rrf and mem0 is also measured with each of them, as "union+NAME"; only those that
+            `systems` names so, where it does.
         progress: told how far the work is.
 
     Raises:
@@ -107,7 +109,7 @@ def evaluate(
         raise ConfigError(f"as_of is {as_of!r}; give '{AS_OF}', or nothing")
     datasets = load_datasets(folders, entities_field=entities_field)
     metrics.load_measures()
-    is_annotated = not ANNOTATED.isdisjoint(names)
+    is_annotated = not ANNOTATED.isdisjoint(name.partition(WITH)[0] for name in names)
     extractor = extractor_for(tagger) if is_annotated else None
     cached = CachingEmbedder(load_embedder(embedder) if isinstance(embedder, str) else embedder)
     url = url or os.environ.get(URL_VARIABLE) or LOCAL

@@ -156,26 +156,28 @@ def extractor_for(tagger: str) -> Extractor | None:
 
 
 def check_systems(names: Sequence[str], rerankers: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return `names`, each once, and after each of ours what it is with every reranker.
+    """Return `names`, each once; where none of them says which reranker it has, each of ours also with every reranker.
 
     Args:
-        names: of `SYSTEMS`.
+        names: of `SYSTEMS`; a mode of ours may have a reranker behind it, as "union+answers".
         rerankers: their names.
 
     Raises:
         ConfigError: none is given, or one is unknown: lists the known ones; or no system can be reranked.
 
-    >>> check_systems(["union", "bm25"], ["answers"])
-    ('union', 'union+answers', 'bm25')
+    >>> check_systems(["union", "bm25"], ["answers"]), check_systems(["mem0", "union+answers"], ["answers"])
+    (('union', 'union+answers', 'bm25'), ('mem0', 'union+answers'))
     """
-    known = ", ".join(SYSTEMS)
-    if not names:
-        raise ConfigError(f"no system was given; known are: {known}")
-    for name in names:
-        if name not in SYSTEMS:
-            raise ConfigError(f"system '{name}' is unknown; known are: {known}")
     modes = get_args(Mode)
-    if rerankers and not set(names) & set(modes):
+    known = (*SYSTEMS, *(f"{mode}{WITH}{reranker}" for mode in modes for reranker in rerankers))
+    if not names:
+        raise ConfigError(f"no system was given; known are: {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"system '{name}' is unknown; known are: {', '.join(known)}")
+    if not rerankers or any(WITH in name for name in names):
+        return tuple(dict.fromkeys(names))
+    if not set(names) & set(modes):
         raise ConfigError(f"nothing to rerank: give a system of {', '.join(modes)}")
     found: list[str] = []
     for name in names:

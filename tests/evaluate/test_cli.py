@@ -70,6 +70,23 @@ def test_table_and_json_file(run, tea_folder, tmp_path, monkeypatch):
     assert "…" not in result.stdout  # nothing is cut, however narrow the terminal
 
 
+def test_rerankers(run, tea_folder):
+    options = ["--rerank", "answers", "--rerank-options", '{"answers": {"pool": 2}}']
+    result = run(tea_folder, "--system", "union", *options, "--json", "-")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert [row["system"] for row in report["results"]] == ["union", "union+answers"]
+    assert report["settings"]["rerankers"]["answers"]["pool"] == 2
+    for wrong in (
+        ["--rerank", "nobody"],
+        ["--rerank-options", '{"cohere": {}}'],
+        [*options[:3], '{"answers": {"a": 1}}'],
+    ):
+        result = run(tea_folder, *wrong)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: ")
+
+
 def test_url_from_the_environment(run, tea_folder, monkeypatch, opensearch_url):
     monkeypatch.setenv("MEM_OPENSEARCH_URL", opensearch_url)
     assert run(tea_folder, "--system", "bm25", url=None).exit_code == 0

@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from mem_opensearch.errors import BackendError, BackendUnavailable
+from mem_opensearch.errors import BackendError, BackendUnavailable, ConfigError
 from mem_opensearch.evaluate import evaluate, runner, systems
+from mem_opensearch.rerank import Reranker
+from mem_opensearch.rerank.configured import load_reranker
 
 
 def test_semantic_gives_the_numbers_of_the_known_ranking(tea_folder, run_evaluation):
@@ -325,3 +327,55 @@ def test_a_search_that_lost_a_signal_is_no_measurement(moves_folder, run_evaluat
     monkeypatch.setattr(searcher, "look_up", failing)
     with pytest.raises(BackendError, match="was answered without a signal: names and dates were not looked up"):
         run_evaluation([moves_folder], systems=["union"])
+
+
+@pytest.fixture
+def team_folder(make_folder):
+    """One that repeats the question is nearer in meaning and words than the one that answers it."""
+    return make_folder(
+        [
+            {"id": "repeats", "text": "我们组了个小组 0", "user_id": "u"},
+            {"id": "answers", "text": "小组里有八个人左右 10", "user_id": "u"},
+        ],
+        [{"id": "q", "query": "小组有多少人？ 0", "relevant": ["answers"], "user_id": "u"}],
+    )
+
+
+def test_systems_are_measured_with_and_without_a_reranker(team_folder, run_evaluation):
+    stage = load_reranker("answers", {"pool": 3})
+    report = run_evaluation([team_folder], systems=["union", "semantic"], rerankers=[stage])
+    by_system = {result.system: result for result in report.results}
+    assert list(by_system) == ["union", "union+answers", "semantic"]
+    assert by_system["union"].outcomes["q"].ranking == ("repeats", "answers")
+    assert by_system["union+answers"].outcomes["q"].ranking == ("answers", "repeats")
+    assert by_system["union+answers"].requests_max == by_system["union"].requests_max
+    assert report.settings["rerankers"] == {"answers": {"pool": 3, "weight": 0.5, "deadline_s": 3.0}}
+
+
+def test_only_the_systems_that_are_named_with_a_reranker(team_folder, run_evaluation):
+    report = run_evaluation([team_folder], systems=["mem0", "union+answers"], rerankers=[load_reranker("answers")])
+    assert [result.system for result in report.results] == ["mem0", "union+answers"]
+
+
+@pytest.mark.parametrize(
+    ("systems", "rerankers", "said"),
+    [
+        (["semantic"], [load_reranker("answers")], "nothing to rerank"),
+        (["union+answers"], [], "system 'union\\+answers' is unknown"),
+        (["semantic+answers"], [load_reranker("answers")], "known are: .*union\\+answers"),
+    ],
+)
+def test_a_reranker_without_a_system(team_folder, run_evaluation, systems, rerankers, said):
+    with pytest.raises(ConfigError, match=said):
+        run_evaluation([team_folder], systems=systems, rerankers=rerankers)
+
+
+def test_a_reranker_that_fails_is_no_measurement(team_folder, run_evaluation):
+    class Broken:
+        name, most_texts, most_characters = "broken", None, None
+
+        def score(self, query, texts):
+            raise ValueError
+
+    with pytest.raises(BackendError, match="rerank: broken failed: ValueError"):
+        run_evaluation([team_folder], systems=["union"], rerankers=[Reranker(Broken())])

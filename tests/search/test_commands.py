@@ -48,6 +48,34 @@ def test_explain_draws_what_each_signal_added(run, mode):
     assert "words of the question: px 441" in out
 
 
+def test_a_second_stage(run):
+    run("add", "我們組了一個羽毛球小組", "小組裡有八個人左右", "--user", "lin")
+    asked = ["search", "羽毛球小組有多少人？", "--user", "lin"]
+    code, out, _ = run(*asked, "--rerank", "answers", "--rerank-options", '{"pool": 3}', "--explain")
+    assert code == 0
+    assert out.index("八個人") < out.index("羽毛球")
+    assert "answers moved it from place 2 to 1" in out
+    assert "→" in out
+    found = json.loads(run(*asked, "--rerank", "answers", "--json")[1])["results"]
+    assert found[0]["rerank_score"] > found[1]["rerank_score"]
+    assert json.loads(run(*asked, "--json")[1])["results"][0]["rerank_score"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--rerank", "nobody"], "no reranker is called 'nobody'"),
+        (["--rerank-options", "{}", "--rerank", "answers", "--rerank-options", "[]"], "--rerank-options is a list"),
+        (["--rerank-options", '{"pool": 3}'], "no effect without --rerank"),
+        (["--rerank", "answers", "--rerank-options", '{"colour": 3}'], "option 'colour' is unknown"),
+    ],
+)
+def test_a_second_stage_that_can_not_be(run, options, said):
+    code, _, err = run("search", "茶", "--user", "lin", *options)
+    assert code == 2
+    assert said in err
+
+
 def test_a_newer_fact(run):
     old = run("add", "使用者住在里斯本", "--user", "lin", "--created-at", "2025-03-01")[1].strip()
     new = run("add", "使用者搬到柏林了", "--user", "lin", "--created-at", "2026-08-01T10:00:00+08:00")[1].strip()
