@@ -2,17 +2,19 @@
 
 import json
 import re
+import subprocess
+import sys
+import uuid
+from dataclasses import fields
 from pathlib import Path
 
-import pytest
-
-from mem_opensearch.rerank import models
+from mem_opensearch.rerank import Reranker, models
+from mem_opensearch.rerank.configured import STAGE
 from mem_opensearch.rerank.flavours import FLAVOURS
 from mem_opensearch.rerank.models import SentenceTransformer
 from mem_opensearch.rerank.registry import load_scorer, scorer_names
 from mem_opensearch.rerank.services import Cohere, RerankService, ZeroEntropy
 
-pytestmark = pytest.mark.unit
 PAGE = (Path(__file__).parents[2] / "docs" / "rerank.md").read_text(encoding="utf-8")
 SCORES = (0.9, 0.1)
 
@@ -26,6 +28,33 @@ def run(section, replaced=None):
     names = {}
     exec(compile(code, "rerank.md", "exec"), names)
     return names
+
+
+def test_a_search_with_a_second_stage(opensearch_url):
+    code = re.search(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+    collection = f"t-{uuid.uuid4().hex}"
+    here = 'url="local", collection_name="rerank_page"'
+    assert here in code
+    code = code.replace(here, f"url={opensearch_url!r}, collection_name={collection!r}")
+    names = {}
+    try:
+        exec(compile(code, "rerank.md", "exec"), names)
+    finally:
+        names["store"].delete_col()
+
+
+def test_every_option_of_the_stage_is_in_the_table():
+    defaults = {field.name: field.default for field in fields(Reranker) if field.init and field.name != "scorer"}
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \| [^|]* \|$", PAGE, flags=re.MULTILINE))
+    assert set(STAGE) == set(defaults)
+    for name, default in defaults.items():
+        assert rows[name].startswith(str(default).lower().removesuffix(".0")), name
+
+
+def test_the_measured_page_is_what_the_numbers_give():
+    script = Path(__file__).parents[2] / "scripts" / "measure-rerank"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_services(httpserver):
