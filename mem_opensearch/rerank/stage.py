@@ -33,8 +33,9 @@ class Reranked(Generic[Result]):
         result: as it was given.
         score: its fused score, untouched.
         rerank_score: the reranker's, on its own scale; None where it was not scored, or all were scored alike.
-        details: `scorer`; `weight`; `fused_rank` and `rank`, from 1; `blended_score`, None where the fused order
-            stands; `truncated`, whether the scorer saw only the beginning of the text.
+        details: `scorer`; `reranked`, whether the order is the reranker's; `weight`; `fused_rank` and `rank`, from 1;
+            `blended_score`, None where it was not scored; `truncated`, whether the scorer saw only the beginning of
+            the text.
     """
 
     result: Result
@@ -148,6 +149,7 @@ class Reranker:
                     rerank_score=scored[place],
                     details={
                         "scorer": self.scorer.name,
+                        "reranked": missing < len(scores),
                         "weight": self.weight,
                         "fused_rank": place + 1,
                         "rank": rank,

@@ -31,7 +31,7 @@ def run(section, replaced=None):
 
 
 def test_a_search_with_a_second_stage(opensearch_url):
-    code = re.search(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.partition("\n## ")[0], flags=re.DOTALL))
     collection = f"t-{uuid.uuid4().hex}"
     here = 'url="local", collection_name="rerank_page"'
     assert here in code
@@ -41,6 +41,7 @@ def test_a_search_with_a_second_stage(opensearch_url):
         exec(compile(code, "rerank.md", "exec"), names)
     finally:
         names["store"].delete_col()
+    assert {*names["stages"], "sentence_transformer", "huggingface"} == set(scorer_names())
 
 
 def test_every_option_of_the_stage_is_in_the_table():

@@ -64,6 +64,7 @@ def test_a_memory_at_rank_12_comes_first():
     assert (first.score, first.rerank_score) == (0.88, 1.0)
     assert first.details == {
         "scorer": "scripted",
+        "reranked": True,
         "weight": 1.0,
         "fused_rank": 13,
         "rank": 1,
@@ -106,6 +107,7 @@ def test_a_bad_backend_changes_nothing(scorer, said, caplog):
     assert reranking.degraded == (said,)
     assert not reranking.reranked
     assert [one.details["blended_score"] for one in reranking.results] == [None] * 5
+    assert not any(one.details["reranked"] for one in reranking.results)
     assert caplog.messages == [said]
     assert "記憶" not in caplog.text
     with pytest.raises(RerankError, match=said.removeprefix("rerank: ")) as caught:
