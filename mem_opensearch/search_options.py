@@ -10,6 +10,10 @@ Mode = Literal["union", "rrf", "mem0"]
 """How signals become one ranking; see docs/ranking.md."""
 
 
+Normaliser = Literal["share", "log", "zscore", "sigmoid", "saturation"]
+"""How BM25 gets on a scale from 0 to 1; see `fusion.normalisers`."""
+
+
 class SearchOptions(BaseModel):
     """What `mem_opensearch.search` can be told once, for all searches.
 
@@ -28,6 +32,10 @@ class SearchOptions(BaseModel):
     )
     pool: int = Field(60, ge=1, le=5000, description="Nearest memories in meaning that are always candidates.")
     size: int = Field(200, ge=2, le=10_000, description="Most candidates of one search, from all signals.")
+    normaliser: Normaliser = Field(
+        "share",
+        description="Scale of BM25 in mode union: share (of the best), log, zscore, sigmoid or saturation.",
+    )
     weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="Weights that differ from the defaults of `fusion.UnionWeights`, by name."
     )

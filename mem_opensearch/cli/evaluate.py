@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mem_opensearch.evaluate.report import Report
     from mem_opensearch.evaluate.runner import Progress
     from mem_opensearch.rerank import Reranker
+    from mem_opensearch.search import SearchOptions
 
 WIDEST_TABLE = 1000  # columns, when the width that a table needs is measured
 
@@ -70,6 +71,10 @@ def evaluate(
         str | None,
         typer.Option(metavar="JSON", help='Options of the rerankers, as {"answers": {"pool": 3}}.'),
     ] = None,
+    search_options: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help='Options of union, rrf and mem0, as {"normaliser": "log"}.'),
+    ] = None,
     url: Annotated[
         str | None,
         typer.Option(envvar=URL_VARIABLE, help="The server, or 'local' for the local node. [default: local]"),
@@ -93,6 +98,7 @@ def evaluate(
                 as_of=as_of,
                 entities_field=entities_field,  # type: ignore[arg-type] # it is checked there
                 tagger=tagger,
+                search_options=_search_options(search_options),
                 rerankers=_rerankers(rerank or [], rerank_options),
                 progress=progress,
             )
@@ -110,6 +116,13 @@ def _rerankers(names: list[str], options: str | None) -> list[Reranker]:
     if unknown := sorted(given.keys() - set(names)):
         raise InvalidInputError(f"--rerank-options has '{unknown[0]}', which is not among --rerank")
     return [load_reranker(name, given.get(name)) for name in names]
+
+
+def _search_options(text: str | None) -> SearchOptions | None:
+    from mem_opensearch.config import StoreConfig
+
+    given = object_of(text, "--search-options")
+    return StoreConfig(search=given).search if given else None  # which says what is wrong in one sentence
 
 
 def _write(report: Report, target: str | None) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mem_opensearch.evaluate.datasets import Dataset, Memory, Query
     from mem_opensearch.evaluate.vectors import CachingEmbedder, Vectors
     from mem_opensearch.rerank import Reranker
-    from mem_opensearch.search import Answer, Mode
+    from mem_opensearch.search import Answer, Mode, SearchOptions
 
 Tick = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
@@ -48,6 +48,7 @@ class OwnIndex:
         analyzer: as `StoreConfig.analyzer`.
         annotate: whether memories are stored with all that a search by every signal needs.
         extractor: finds the names that memories are linked to; None links nothing.
+        options: of the search by every signal.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class OwnIndex:
         analyzer: str = "auto",
         annotate: bool = False,
         extractor: Extractor | None = None,
+        options: SearchOptions | None = None,
     ) -> None:
         self.store = OpenSearchVectorStore(
             url=url,
@@ -69,6 +71,7 @@ class OwnIndex:
         )
         self.entities = EntityStore.beside(self.store, embed=embedder.embed_documents)
         self._embedder = embedder
+        self._options = options
         self._linker = EntityLinker(self.entities, extractor=extractor) if extractor is not None else None
         self._is_filled = False
         self._is_dropped = False
@@ -96,7 +99,7 @@ class OwnIndex:
     @cached_property
     def searcher(self) -> Searcher:
         """What searches it by every signal."""
-        return Searcher(self.store, embedder=self._embedder, entities=self.entities)
+        return Searcher(self.store, embedder=self._embedder, entities=self.entities, options=self._options)
 
     @property
     def requests(self) -> int:

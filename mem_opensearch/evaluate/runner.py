@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mem_opensearch.evaluate.datasets import Dataset, EntitiesField, Query
     from mem_opensearch.evaluate.vectors import Vectors
     from mem_opensearch.rerank import Reranker
+    from mem_opensearch.search import SearchOptions
 
 AS_OF = "asked_at"
 URL_VARIABLE = "MEM_OPENSEARCH_URL"
@@ -67,6 +68,7 @@ def evaluate(
     entities_field: EntitiesField = "entities",
     tagger: str = "auto",
     rerankers: Sequence[Reranker] = (),
+    search_options: SearchOptions | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Run every system on every data folder and return what was measured.
@@ -92,6 +94,7 @@ def evaluate(
         tagger: what finds further names to link memories to, see `systems.TAGGERS`.
         rerankers: each of union, rrf and mem0 is also measured with each of them, as "union+NAME"; only those that
             `systems` names so, where it does.
+        search_options: of union, rrf and mem0, where they differ from the defaults.
         progress: told how far the work is.
 
     Raises:
@@ -133,6 +136,7 @@ def evaluate(
                 extractor=extractor,
                 is_as_of=as_of is not None,
                 rerankers=stages,
+                search_options=search_options,
             )
             results += _run_dataset(dataset, bench, names=names, top_k=top_k, progress=report_step, analyzers=analyzers)
     finally:
@@ -149,6 +153,7 @@ def evaluate(
         "as_of": as_of,
         "entities_field": entities_field,
         "tagger": tagger,
+        "search_options": None if search_options is None else search_options.model_dump(exclude_unset=True),
         "rerankers": {name: _shown(stage) for name, stage in stages.items()},
         "versions": _versions(),
         "latency": f"client side, one query at a time, query embedding not included, {WARM_UP_QUERIES} queries before",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mem_opensearch.evaluate.own import Tick
     from mem_opensearch.evaluate.vectors import CachingEmbedder, Vectors
     from mem_opensearch.rerank import Reranker
+    from mem_opensearch.search import SearchOptions
 
 
 class System(Protocol):
@@ -69,6 +70,7 @@ class Bench:
         extractor: finds the names that memories are linked to; None links nothing.
         is_as_of: whether each query searches what was there when it was asked.
         rerankers: name -> second stage, of the systems that have one.
+        search_options: of union, rrf and mem0; None takes the defaults.
     """
 
     url: str
@@ -80,6 +82,7 @@ class Bench:
     extractor: Extractor | None = None
     is_as_of: bool = False
     rerankers: Mapping[str, Reranker] = field(default_factory=dict)
+    search_options: SearchOptions | None = None
 
     @cached_property
     def own(self) -> OwnIndex:
@@ -91,6 +94,7 @@ class Bench:
             analyzer=self.analyzer,
             annotate=self.annotate,
             extractor=self.extractor,
+            options=self.search_options,
         )
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def score_details(scored: Sequence[Scored], *, threshold: float) -> dict[str, dict[str, Any]]:
     """Return memory id -> details, for all that `fuse` returned.
 
-    The keys `semantic_score` (the cosine, clamped to [0, 1]), `bm25_score` (share of the best match), `entity_boost`,
-    `raw_score`, `max_possible_score`, `final_score` and `threshold` are mem0's. The others:
+    The keys `semantic_score` (the cosine, clamped to [0, 1]), `bm25_score` (BM25 on the normaliser's scale),
+    `entity_boost`, `raw_score`, `max_possible_score`, `final_score` and `threshold` are mem0's. The others:
 
     - `parts`: signal -> what it added to `raw_score`; their sum is `raw_score`.
     - `bm25`: raw BM25, and by field where it was kept.

@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from mem_opensearch.errors import InvalidInputError
-from mem_opensearch.fusion.calibration import EDGE, WORDS_FULL, Background, best_words
+from mem_opensearch.fusion.calibration import EDGE, WORDS_FULL, Background
+from mem_opensearch.fusion.normalisers import scale_of
 from mem_opensearch.fusion.signals import Candidate, Question, check_candidates
 from mem_opensearch.fusion.weights import UnionWeights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mem_opensearch.search_options import Normaliser
 
 Gate = Literal["meaning", "words", "identifier", "entity", "context", "time", "slot", "replaces"]
 """What a memory passed the gate by: its strongest evidence."""
@@ -36,7 +39,7 @@ class Scored:
         raw: the sum of `parts`, after supersession.
         most: the largest sum that the signals of this search allow.
         parts: signal -> what it added; those that were not measured are missing.
-        words_share: BM25 as a share of the best match's, in [0, 1]; 0 where words were not searched.
+        words_share: BM25 on the normaliser's scale, in [0, 1]; 0 where words were not searched.
         evidence: the strongest evidence, in [0, 1], which the threshold is held against.
         gate: what that evidence is; None where it lies below the threshold.
         follows: id of the earlier turn that `parts["context"]` comes from.
@@ -63,11 +66,14 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Best:
-    """What counts as a full match: the best that any candidate has."""
+class _Scales:
+    """What puts the matches of this search on a scale from 0 to 1."""
 
-    words: float
-    identifiers: float
+    words: Callable[[float], float]
+    most_identifiers: float
+
+    def identifiers(self, count: float) -> float:
+        return count / self.most_identifiers
 
 
 @dataclass(slots=True)
@@ -90,6 +96,7 @@ def fuse(
     weights: UnionWeights | None = None,
     background: Background | None = None,
     threshold: float = DEFAULT_THRESHOLD,
+    normaliser: Normaliser = "share",
 ) -> list[Scored]:
     """Score all candidates, best first; those without enough evidence come last, with `gate` None.
 
@@ -102,33 +109,35 @@ def fuse(
         weights: how much each signal counts.
         background: what the embedder gives for unrelated texts.
         threshold: least evidence, in [0, 1].
+        normaliser: what puts BM25 on a scale from 0 to 1, see `normalisers.scale_of`. With "zscore", a score depends on
+            all candidates.
 
     Raises:
-        InvalidInputError: an id stands there twice, or the threshold is out of its range.
+        InvalidInputError: an id stands there twice, the threshold is out of its range, or the normaliser is unknown.
     """
     check_candidates(candidates)
     if not 0.0 <= threshold <= 1.0:
         raise InvalidInputError(f"the threshold is {threshold}, expected a number from 0 to 1")
     question, weights, background = question or Question(), weights or UnionWeights(), background or Background()
-    best = _Best(
-        words=best_words(candidate.words for candidate in candidates),
-        identifiers=max([1.0, *(candidate.identifiers or 0.0 for candidate in candidates)]),
+    scales = _Scales(
+        words=scale_of(normaliser, [candidate.words for candidate in candidates]),
+        most_identifiers=max([1.0, *(candidate.identifiers or 0.0 for candidate in candidates)]),
     )
     ordered = sorted(candidates, key=lambda candidate: candidate.id)  # ties must not depend on who came first
-    sums = {candidate.id: _own(candidate, best, weights, background, question.asked_at) for candidate in ordered}
-    _add_context(sums, best, weights)
+    sums = {candidate.id: _own(candidate, scales, weights, background, question.asked_at) for candidate in ordered}
+    _add_context(sums, scales, weights)
     for total in sums.values():
         total.raw = sum(total.parts.values())
     _prefer_answers(sums)
     if not question.about_the_past:
         _supersede(sums, question, weights)
     most = _most(candidates, question, weights)
-    scored = [_scored(total, best, most, threshold) for total in sums.values()]
+    scored = [_scored(total, scales, most, threshold) for total in sums.values()]
     return sorted(scored, key=_rank)
 
 
 def _own(
-    candidate: Candidate, best: _Best, weights: UnionWeights, background: Background, asked_at: datetime | None
+    candidate: Candidate, scales: _Scales, weights: UnionWeights, background: Background, asked_at: datetime | None
 ) -> _Sum:
     """Add up what a memory has by itself."""
     total = _Sum(candidate)
@@ -137,10 +146,10 @@ def _own(
         total.parts["meaning"] = kept * background.scaled(candidate.cosine)
         total.evidence["meaning"] = background.evidence(candidate.cosine)
     if candidate.words is not None:
-        total.parts["words"] = kept * weights.words * candidate.words / best.words
+        total.parts["words"] = kept * weights.words * scales.words(candidate.words)
         total.evidence["words"] = min(1.0, candidate.words / WORDS_FULL)
     if candidate.identifiers:
-        total.parts["identifiers"] = kept * weights.identifiers * candidate.identifiers / best.identifiers
+        total.parts["identifiers"] = kept * weights.identifiers * scales.identifiers(candidate.identifiers)
         total.evidence["identifier"] = 1.0
     if candidate.entity:
         total.parts["entity"] = kept * weights.entity * candidate.entity
@@ -157,7 +166,7 @@ def _own(
     return total
 
 
-def _add_context(sums: Mapping[str, _Sum], best: _Best, weights: UnionWeights) -> None:
+def _add_context(sums: Mapping[str, _Sum], scales: _Scales, weights: UnionWeights) -> None:
     """Let a turn have a share of what the turns before it match: they raise what it answers."""
     places = {
         (total.candidate.conversation, total.candidate.seq): total.candidate
@@ -174,8 +183,8 @@ def _add_context(sums: Mapping[str, _Sum], best: _Best, weights: UnionWeights) -
                 continue
             share = weights.context * weights.context_decay ** (back - 1)
             room = max(0.0, weights.words_limit - total.parts.get("words", 0.0))
-            found = min(room, share * weights.words * (earlier.words or 0.0) / best.words)
-            found += share * weights.identifiers * (earlier.identifiers or 0.0) / best.identifiers
+            found = min(room, share * weights.words * scales.words(earlier.words or 0.0))
+            found += share * weights.identifiers * scales.identifiers(earlier.identifiers or 0.0)
             if found > total.parts.get("context", 0.0):
                 total.parts["context"] = found
                 strength = 1.0 if earlier.identifiers else (earlier.words or 0.0) / WORDS_FULL
@@ -241,7 +250,7 @@ def _most(candidates: Sequence[Candidate], question: Question, weights: UnionWei
     return most
 
 
-def _scored(total: _Sum, best: _Best, most: float, threshold: float) -> Scored:
+def _scored(total: _Sum, scales: _Scales, most: float, threshold: float) -> Scored:
     gate, evidence = max(total.evidence.items(), key=lambda item: item[1], default=(None, 0.0))
     return Scored(
         candidate=total.candidate,
@@ -249,7 +258,7 @@ def _scored(total: _Sum, best: _Best, most: float, threshold: float) -> Scored:
         raw=total.raw,
         most=most,
         parts=dict(total.parts),
-        words_share=(total.candidate.words or 0.0) / best.words,
+        words_share=scales.words(total.candidate.words or 0.0),
         evidence=evidence,
         gate=gate if evidence >= threshold else None,
         follows=total.follows,

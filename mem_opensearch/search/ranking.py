@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mem_opensearch.search.asking import Asking
     from mem_opensearch.search.question import Asked
     from mem_opensearch.search.signals import Measured
+    from mem_opensearch.search_options import Normaliser
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Looked:
         rows: the candidates as the server gave them.
         candidates: their signals, in the same order.
         weights: of the mode "union".
+        normaliser: of BM25, in the mode "union".
         background: of the embedder; None where it is not known.
         degraded: signals that are missing, one sentence each.
         boosts: memory id -> mem0's boost by entities; in mode "mem0" only.
@@ -39,6 +41,7 @@ class Looked:
     rows: Sequence[Measured] = ()
     candidates: Sequence[Candidate] = ()
     weights: UnionWeights | None = None
+    normaliser: Normaliser = "share"
     background: Background | None = None
     degraded: tuple[str, ...] = ()
     boosts: Mapping[str, float] | None = None
@@ -97,8 +100,11 @@ def _rank_union(looked: Looked, asked: Asking) -> Ranking:
         weights=looked.weights,
         background=looked.background,
         threshold=asked.threshold,
+        normaliser=looked.normaliser,
     )
     details = score_details(scored, threshold=asked.threshold) if asked.explain else {}
+    for shown in details.values():
+        shown["normaliser"] = looked.normaliser
     order = [(one.id, one.score) for one in scored if one.gate is not None]
     if asked.mode == "rrf":
         allowed = {memory_id for memory_id, _ in order}
@@ -156,8 +162,9 @@ def _rank_as_mem0(looked: Looked, asked: Asking) -> Ranking:
 def explained(ranking: Ranking, looked: Looked, asked: Asking) -> dict[str, dict[str, Any]]:
     """Return memory id -> details, with what only the rows and the question can tell.
 
-    Beside what `fusion.score_details` gives: `mode`; `tokens`, the question's words that the memory holds; `entities`,
-    the names that link it; `event_date`; `background`, what the embedder gives for nothing, or "assumed".
+    Beside what `fusion.score_details` gives: `mode`; `normaliser`, of BM25, in mode union; `tokens`, the words of the
+    question that the memory holds; `entities`, the names that link it; `event_date`; `background`, what the embedder
+    gives for nothing, or "assumed".
     """
     question = dict.fromkeys(segmenter().segment(without_question_words(asked.question)))
     background = looked.background

@@ -197,6 +197,7 @@ class Searcher:
             rows=measured,
             candidates=signals.candidates_of(measured, question, times=times, names=names),
             weights=self._weights,
+            normaliser=self._options.normaliser,
             background=self._background(spec),
             degraded=tuple(degraded),
             boosts=self._mem0_boosts(asked, scope, degraded) if asked.mode == "mem0" else {},

@@ -70,6 +70,20 @@ def test_table_and_json_file(run, tea_folder, tmp_path, monkeypatch):
     assert "…" not in result.stdout  # nothing is cut, however narrow the terminal
 
 
+def test_options_of_the_search(run, tea_folder):
+    options = ["--search-options", '{"weights": {"words": 0}, "normaliser": "log"}']
+    result = run(tea_folder, "--system", "union", *options, "--json", "-")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["settings"]["search_options"] == {"weights": {"words": 0.0}, "normaliser": "log"}
+    plain = json.loads(run(tea_folder, "--system", "union", "--json", "-").stdout)
+    assert plain["settings"]["search_options"] is None
+    assert plain["results"][0]["metrics"] != report["results"][0]["metrics"]
+    wrong = run(tea_folder, "--search-options", '{"normaliser": "minmax"}')
+    assert wrong.exit_code == 2
+    assert "normaliser" in wrong.stderr
+
+
 def test_rerankers(run, tea_folder):
     options = ["--rerank", "answers", "--rerank-options", '{"answers": {"pool": 2}}']
     result = run(tea_folder, "--system", "union", *options, "--json", "-")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from mem_opensearch.fusion.normalisers import scale_of
 from mem_opensearch.search import SearchOptions
 
 USER = {"user_id": "u1"}
@@ -39,6 +40,18 @@ def test_the_parts_add_up(remember):
         assert sum(details["parts"].values()) == pytest.approx(details["raw_score"])
         assert details["raw_score"] / details["max_possible_score"] == pytest.approx(found.score)
         assert sum(details["bm25"]["fields"].values()) > 0
+
+
+@pytest.mark.parametrize("normaliser", ["share", "log", "zscore", "sigmoid", "saturation"])
+def test_the_scale_of_bm25_is_an_option(remember, normaliser):
+    memories = [("px", "專案代號是ＰＸ－４４１"), ("tea", "我喜歡喝茶，專案很忙")]
+    searcher = remember(memories, options=SearchOptions(normaliser=normaliser))
+    found = searcher.search("专案代号", filters=USER, explain=True).results
+    assert [one.id for one in found] == ["px", "tea"]
+    assert {one.details["normaliser"] for one in found} == {normaliser}
+    scale = scale_of(normaliser, [one.details["bm25"]["words"] for one in found])
+    for one in found:
+        assert one.details["bm25_score"] == pytest.approx(scale(one.details["bm25"]["words"]))
 
 
 def test_without_explain_there_are_no_details(remember):

@@ -284,7 +284,9 @@ def test_search(make_store):
     store.insert([[1, 0, 0, 0]], [{"data": "我喝咖啡", "user_id": "u1"}], ["m1"])
     searcher = Searcher(store)
     assert searcher.search("咖啡", vector=[1, 0, 0, 0], filters={"user_id": "u1"}).mode == "rrf"
-    with pytest.raises(ConfigError, match=r"'search.mood' is unknown; known are: mode, pool, size, threshold, weights"):
+    with pytest.raises(
+        ConfigError, match=r"'search.mood' is unknown; known are: mode, normaliser, pool, size, threshold, weights"
+    ):
         make_store(search={"mood": "good"})
     with pytest.raises(ConfigError, match="known are: words, identifiers, entity"):
         Searcher(make_store(search={"weights": {"wörter": 1}}))

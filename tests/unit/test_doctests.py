@@ -21,6 +21,7 @@ MODULES = [
     "fusion.calibration",
     "fusion.explain",
     "fusion.mem0",
+    "fusion.normalisers",
     "index.names",
     "profiles",
     "queries",
