@@ -76,9 +76,6 @@ def test_options_of_the_search(run, tea_folder):
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
     assert report["settings"]["search_options"] == {"weights": {"words": 0.0}, "normaliser": "log"}
-    plain = json.loads(run(tea_folder, "--system", "union", "--json", "-").stdout)
-    assert plain["settings"]["search_options"] is None
-    assert plain["results"][0]["metrics"] != report["results"][0]["metrics"]
     wrong = run(tea_folder, "--search-options", '{"normaliser": "minmax"}')
     assert wrong.exit_code == 2
     assert "normaliser" in wrong.stderr

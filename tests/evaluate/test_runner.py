@@ -9,6 +9,7 @@ from mem_opensearch.errors import BackendError, BackendUnavailable, ConfigError
 from mem_opensearch.evaluate import evaluate, runner, systems
 from mem_opensearch.rerank import Reranker
 from mem_opensearch.rerank.configured import load_reranker
+from mem_opensearch.search import SearchOptions
 
 
 def test_semantic_gives_the_numbers_of_the_known_ranking(tea_folder, run_evaluation):
@@ -350,6 +351,13 @@ def test_systems_are_measured_with_and_without_a_reranker(team_folder, run_evalu
     assert by_system["union+answers"].outcomes["q"].ranking == ("answers", "repeats")
     assert by_system["union+answers"].requests_max == by_system["union"].requests_max
     assert report.settings["rerankers"] == {"answers": {"pool": 3, "weight": 0.5, "deadline_s": 3.0}}
+
+
+def test_a_search_takes_its_options(team_folder, run_evaluation):
+    options = SearchOptions(threshold=1.0)
+    (result,) = run_evaluation([team_folder], systems=["union"], search_options=options).results
+    assert result.outcomes["q"].ranking == ("repeats",)
+    assert result.outcomes["q"].failure == "below_threshold"
 
 
 def test_only_the_systems_that_are_named_with_a_reranker(team_folder, run_evaluation):
