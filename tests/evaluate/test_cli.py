@@ -7,6 +7,7 @@ import signal
 import pytest
 import typer
 from typer.testing import CliRunner
+from werkzeug import Response
 
 from mem_opensearch.cli.evaluate import evaluate as command
 from mem_opensearch.evaluate import systems
@@ -96,6 +97,48 @@ def test_rerankers(run, tea_folder):
         result = run(tea_folder, *wrong)
         assert result.exit_code == 2
         assert result.stderr.startswith("error: ")
+
+
+def longest_first(name):
+    """Return what answers as a service does, or as a language model: the longest text is the best."""
+
+    def answer(request):
+        body = request.get_json()
+        if name == "llm_reranker":
+            scores = json.dumps({"scores": [{"id": 1, "score": 0}, {"id": 2, "score": 10}]})
+            choice = {"finish_reason": "stop", "message": {"content": scores}}
+            return Response(json.dumps({"choices": [choice]}), content_type="application/json")
+        texts = body.get("texts") or body.get("input", body)["documents"]
+        ranks = [{"index": at, "relevance_score": len(text) / 100} for at, text in enumerate(texts)]
+        if name == "tei":
+            shape = [{"index": rank["index"], "score": rank["relevance_score"]} for rank in ranks]
+        else:
+            shape = {"output": {"results": ranks}} if name == "dashscope" else {"results": ranks}
+        return Response(json.dumps(shape), content_type="application/json")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["cohere", "zero_entropy", "jina", "siliconflow", "dashscope", "tei", "vllm", "service", "llm_reranker"],
+)
+def test_every_reranker_that_is_asked_over_a_network(run, make_folder, httpserver, name):
+    """Against stand-ins that answer as the services' documents say."""
+    folder = make_folder(
+        [{"id": "short", "text": "龙井茶"}, {"id": "long", "text": "春天的龙井茶最好喝，要用八十度的水"}],
+        [{"id": "q", "query": "龙井茶", "relevant": ["long"]}],
+    )
+    httpserver.expect_request("/rerank", method="POST").respond_with_handler(longest_first(name))
+    options = {"url": httpserver.url_for("/rerank"), "deadline": 60}
+    options |= {} if name == "tei" else {"api_key": "k", "model": "m"}
+    given = ["--rerank", name, "--rerank-options", json.dumps({name: options})]
+    result = run(folder, "--system", "union", *given, "--json", "-")
+    assert result.exit_code == 0, result.stderr
+    plain, reranked = json.loads(result.stdout)["results"]
+    assert (plain["system"], reranked["system"]) == ("union", f"union+{name}")
+    assert (plain["metrics"]["hit@1"], reranked["metrics"]["hit@1"]) == (0.0, 1.0)
+    assert httpserver.log
 
 
 def test_url_from_the_environment(run, tea_folder, monkeypatch, opensearch_url):
