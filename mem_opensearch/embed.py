@@ -6,7 +6,7 @@ import importlib
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 
-from mem_opensearch import forks
+from mem_opensearch import forks, turns
 from mem_opensearch.errors import ConfigError, InvalidInputError, VectorError
 from mem_opensearch.extras import require
 
@@ -107,7 +107,8 @@ class UniversalSentenceEncoder:
         _check_texts(texts)
         model = _load_model()
         np = require("numpy", extra="embed", purpose="the embedder 'use'")
-        parts = [model.encode(batch) for batch in _batches(texts, BATCH_TEXTS)]
+        with turns.computing():
+            parts = [model.encode(batch) for batch in _batches(texts, BATCH_TEXTS)]
         vectors = cast("Vectors", np.concatenate(parts) if parts else np.empty((0, USE_DIMS), dtype=np.float32))
         broken = np.flatnonzero(~(np.abs(np.linalg.norm(vectors, axis=1) - 1.0) < NORM_TOLERANCE))
         if broken.size:  # NaN compares false, so it is among the broken as well

@@ -11,6 +11,8 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Protocol
 
+from mem_opensearch import turns
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -57,7 +59,10 @@ class Lock:
         return threading.Lock()
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        if self._lock.acquire(blocking=False):
+            return
+        with turns.waiting():  # whoever has the lock may wait for the turn
+            self._lock.acquire()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

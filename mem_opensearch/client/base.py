@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
+from mem_opensearch import turns
 from mem_opensearch.client import failures
 from mem_opensearch.client.detect import detect_dialect
 from mem_opensearch.client.echo import cleaned
@@ -170,7 +171,8 @@ class SearchClient:
                 )
                 if seconds is None:
                     raise failed.error from failed.__cause__
-            time.sleep(seconds)
+            with turns.waiting():
+                time.sleep(seconds)
 
     def _try(
         self,
@@ -187,7 +189,8 @@ class SearchClient:
         action = f"{method} {path}"
         self.requests = next(self._counter)
         try:
-            answer = self.transport.send(method, path, params=params, body=data, timeout=timeout)
+            with turns.waiting():
+                answer = self.transport.send(method, path, params=params, body=data, timeout=timeout)
         except NoAnswer as error:
             if error.known is not None:
                 raise error.known from None

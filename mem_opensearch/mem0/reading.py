@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from mem_opensearch import forks
+from mem_opensearch import forks, turns
 from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.mem0 import threads
 from mem_opensearch.mem0.extraction import in_our_store
@@ -46,12 +46,14 @@ class _Embedding:
         self.dims = dims
 
     def embed_queries(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - a list of vectors
-        if len(texts) == 1:
-            return [self._model.embed(texts[0], "search")]
-        return self._model.embed_batch(list(texts), "search")
+        with turns.waiting():
+            if len(texts) == 1:
+                return [self._model.embed(texts[0], "search")]
+            return self._model.embed_batch(list(texts), "search")
 
     def embed_documents(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - a list of vectors
-        return self._model.embed_batch(list(texts), "add")
+        with turns.waiting():
+            return self._model.embed_batch(list(texts), "add")
 
 
 @dataclass

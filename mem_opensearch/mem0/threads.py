@@ -13,6 +13,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch import turns
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,11 +24,16 @@ _KEPT = "_mem_opensearch_threads"
 
 
 async def run(memory: _Memory, work: Callable[..., Any], *args: Any, **options: Any) -> Any:  # noqa: ANN401 - any work
-    """Return what `work` returns, done in a thread that has the caller's context."""
+    """Return what `work` returns, done in a thread that has the caller's context, and by turns, see `turns`."""
     context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(
-        _executor_of(memory), lambda: context.run(work, *args, **options)
-    )
+
+    def by_turns() -> Any:  # noqa: ANN401 - any work
+        with turns.taken():
+            return context.run(work, *args, **options)
+
+    # Searches that begin together all get this far before the first of them has a thread compute beside the loop.
+    await asyncio.sleep(0)
+    return await asyncio.get_running_loop().run_in_executor(_executor_of(memory), by_turns)
 
 
 def stop(memory: _Memory) -> None:

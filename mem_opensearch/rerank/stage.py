@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from mem_opensearch import turns
 from mem_opensearch.errors import ConfigError, InvalidInputError, RerankError
 from mem_opensearch.rerank.blend import blended, is_constant, order_of
 from mem_opensearch.rerank.calls import Caller
@@ -128,7 +129,8 @@ class Reranker:
         read = [read_result(result) for result in results]
         fused = [one.score for one in read]
         sent = {place: truncated(one.text, self.scorer.most_characters) for place, one in enumerate(read) if one.text}
-        given = self._caller.score(query, list(sent.values()), deadline=self.deadline)
+        with turns.waiting():
+            given = self._caller.score(query, list(sent.values()), deadline=self.deadline)
         scored: list[float | None] = [None] * len(read)
         for place, score in zip(sent, given.values, strict=True):
             scored[place] = score

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch import forks
-from mem_opensearch.errors import BackendError, BackendUnavailable, ConfigError, InvalidInputError
+from mem_opensearch.errors import BackendError, ConfigError, InvalidInputError
 from mem_opensearch.fusion import Background, UnionWeights
 from mem_opensearch.search import ranking, request, signals
 from mem_opensearch.search.asking import Asking
 from mem_opensearch.search.background import background_for
+from mem_opensearch.search.beside import Beside
 from mem_opensearch.search.explain import why as explain_why
-from mem_opensearch.search.fallback import measure_in_two
+from mem_opensearch.search.measuring import measure
 from mem_opensearch.search.mem0_boosts import boosts_for_question
 from mem_opensearch.search.names import Names, look_up
 from mem_opensearch.search.question import Asked, Span, scope_in
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from mem_opensearch.models import Clause, IndexSpec
     from mem_opensearch.rerank import Reranker
     from mem_opensearch.search.results import Answer, Why
-    from mem_opensearch.search.signals import Measured
     from mem_opensearch.search_options import Mode, SearchOptions
     from mem_opensearch.store.entity_rows import Entity
     from mem_opensearch.store.vectors import Vector
@@ -78,6 +77,7 @@ class Searcher:
                 f"embedder '{embedder.name}' makes vectors of {embedder.dims} dimensions, and "
                 f"'{store.collection_name}' holds such of {store.embedding_model_dims}"
             )
+        self._beside = Beside(store.config.pool_maxsize)
         self._lock = forks.Lock()
         self._backgrounds: dict[str, Background | None] = {}
 
@@ -190,7 +190,7 @@ class Searcher:
         times = () if asked.mode == "mem0" else question.windows(span)
         windows = [window for choices in times for window in choices]
         wanted = self._wanted(asked, vector, clauses, names, windows)
-        measured = self._measure(spec, wanted, degraded)
+        measured = measure(self._store, spec, wanted, degraded)
         return Looked(
             question=question,
             names=names,
@@ -222,10 +222,13 @@ class Searcher:
 
         if asked.vector is not None or self._embedder is None:
             return asked.vector, look()
-        with ThreadPoolExecutor(1) as beside:
-            looked = beside.submit(look)
+        looked = self._beside.begin(look)
+        try:
             (vector,) = self._embedder.embed_queries([asked.question])
-            return self._check_vector(vector), looked.result()
+            vector = self._check_vector(vector)
+        finally:
+            found = looked()  # whatever happened: nothing of this search goes on after it
+        return vector, found
 
     def _wanted(
         self, asked: Asking, vector: Vector, clauses: Sequence[Clause], names: Names, windows: Sequence[Window]
@@ -245,48 +248,6 @@ class Searcher:
             linked=names.linked,
         )
 
-    def _measure(self, spec: IndexSpec, wanted: request.Wanted, degraded: list[str]) -> list[Measured]:
-        """Return every candidate with its signals; with its meaning alone where the server can't answer the whole.
-
-        Such as too many clauses for it, or a time-out. A server that is not there, or lets nobody in, is an error.
-        """
-        try:
-            return self._measure_all(spec, wanted, degraded)
-        except BackendError as error:
-            if not _is_about_the_question(error):
-                raise
-            dialect = self._store.client.dialect
-            try:
-                (hits,) = self._store.find_words(spec, lambda _: [request.meaning_request(wanted, dialect=dialect)])
-            except BackendError:
-                raise error from None
-            degraded.append(f"only meaning was searched, words and all else failed: {error}")
-            return [
-                signals.Measured(row_id, hit["_source"], dialect.cosine_of(hit["_score"]), fields=None, nearest=True)
-                for row_id, hit in hits
-            ]
-
-    def _measure_all(self, spec: IndexSpec, wanted: request.Wanted, degraded: list[str]) -> list[Measured]:
-        dialect, boosts = self._store.client.dialect, self._store.boosts()
-
-        def note(answer: Mapping[str, Any]) -> None:
-            shards = answer.get("_shards", {})
-            if shards.get("failed"):
-                degraded.append(f"{shards['failed']} of {shards['total']} shards did not answer")
-            if answer.get("timed_out"):
-                degraded.append("the server stopped searching when its time was over")
-
-        if not (dialect.has_named_scores and dialect.has_scripts):
-            return measure_in_two(self._store, spec, wanted, note=note)
-
-        (hits,) = self._store.find_words(
-            spec,
-            lambda words: [request.signals_request(wanted, words=words, dialect=dialect, boosts=boosts)],
-            params={"include_named_queries_score": "true"},
-            note=note,
-        )
-        return [signals.measured_by_names(row_id, hit, cosine_of=dialect.cosine_of) for row_id, hit in hits]
-
     def _background(self, spec: IndexSpec) -> Background | None:
         with self._lock:
             if spec.index not in self._backgrounds:
@@ -299,10 +260,3 @@ class Searcher:
         except BackendError as error:
             degraded.append(f"entities were not looked up: {error}")
             return {}
-
-
-def _is_about_the_question(error: BackendError) -> bool:
-    """Whether the server is there and could not answer this question, so that it may answer a simpler one."""
-    if type(error) is BackendError:
-        return True
-    return isinstance(error, BackendUnavailable) and bool(error.tries) and "time-out" in error.tries[-1]

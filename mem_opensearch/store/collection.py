@@ -6,7 +6,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mem_opensearch import forks
+from mem_opensearch import forks, turns
 from mem_opensearch.client import SearchClient, open_client
 from mem_opensearch.client.encoding import path_of
 from mem_opensearch.client.failures import from_shape
@@ -103,11 +103,11 @@ class Collection:
             return self.config.urls
         from mem_opensearch.node import attach_or_start
 
-        return [
-            attach_or_start(
-                version=self.config.node_version, data=self.config.node_data, dictionary=self._dictionary_file()
-            )
-        ]
+        dictionary = self._dictionary_file()
+        with turns.waiting():
+            return [
+                attach_or_start(version=self.config.node_version, data=self.config.node_data, dictionary=dictionary)
+            ]
 
     def _dictionary_file(self) -> str | Path | None:
         """Return the file that a local node is given: the user's own, or one with the words of a list."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from mem_opensearch import turns
 from mem_opensearch.client.encoding import path_of
 from mem_opensearch.store.recent import SHOWN_SECONDS, Version
 
@@ -135,7 +136,8 @@ class CopyFinder:
                     "searches in '%s' do not show all that this process wrote %.0f s ago", self._alias, SHOWN_SECONDS
                 )
                 break
-            time.sleep(pause)
+            with turns.waiting():
+                time.sleep(pause)
             pause = min(pause * 1.5, _POLL[1])
         self._recent.settle(serial)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import gc
 import multiprocessing
+import selectors
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +19,11 @@ from pathlib import Path
 import pytest
 
 import mem_opensearch.mem0 as bridge
+from mem_opensearch import turns
+from mem_opensearch.client.transport import NoAnswer
+from mem_opensearch.errors import BackendUnavailable, VectorError
+from mem_opensearch.mem0 import threads
+from mem_opensearch.search import asking, names, ranking, request, signals
 
 SCOPE = {"user_id": "lin"}
 SECONDS = 0.2
@@ -22,7 +31,7 @@ SEARCHES, REQUESTS, CONNECTIONS = 200, 2, 20
 ALLOWED = SEARCHES * REQUESTS * SECONDS / CONNECTIONS
 """Seconds that the connections are busy with that many searches."""
 LATE = 0.02
-ROUNDS = 3
+ROUNDS = 6
 
 
 @pytest.fixture
@@ -35,7 +44,7 @@ def slow_url(opensearch_url):
         process.terminate()
 
 
-def run(config, steps):
+def run(config, steps, *, selector=None):
     async def main():
         memory = bridge.AsyncMemory.from_config(config)
         try:
@@ -43,7 +52,15 @@ def run(config, steps):
         finally:
             memory.close()
 
-    return asyncio.run(main())
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        return runner.run(main())
+
+
+def use_one_vector(memory):
+    """Give every question the same vector, which costs nothing; return it."""
+    (vector,) = memory.embedding_model.embed_batch(["px441 是什么？"], "search")
+    memory.embedding_model.embed = lambda text, memory_action=None: vector
+    return vector
 
 
 class NoThreads(ThreadPoolExecutor):
@@ -119,6 +136,24 @@ def test_a_child_process_has_threads_of_its_own(config):
         memory.close()
 
 
+class Watch(selectors.DefaultSelector):
+    """A loop's selector, which tells how long the loop computes between two looks at what there is to do.
+
+    That is what everything else on the loop waits for at least. It is the time of the loop's own thread, of which other
+    threads and programs take nothing.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.most, self._began = 0.0, time.thread_time()
+
+    def select(self, timeout=None):
+        self.most = max(self.most, time.thread_time() - self._began)
+        ready = super().select(timeout)
+        self._began = time.thread_time()
+        return ready
+
+
 async def lateness_and_seconds(start):
     """Return how late a sleeper woke up at worst while what `start` returns was done, and how long that took."""
     late, done = [], asyncio.Event()
@@ -166,15 +201,16 @@ def test_200_searches_at_once(config, slow_url, no_full_collection):
 
     Other programs take this machine away at times. So both are also measured for bare requests, in threads, of which
     the loop knows nothing: what is lost there is nobody's fault. And the best of several rounds counts, for a search
-    that holds the loop up does so in each of them. The embedder is a fixed vector: a model computes as long as it does.
+    that holds the loop up does so in each of them. What the loop itself computes is measured without them, and may not
+    be too long even once. The embedder is a fixed vector: a model computes as long as it does.
     """
     config["vector_store"]["config"] |= {"url": slow_url, "pool_maxsize": CONNECTIONS}
+    watch = Watch()
 
     async def steps(memory):
         await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
         await memory.search("px441 是什么？", filters=SCOPE)  # looks at the index, measures the background
-        (vector,) = memory.embedding_model.embed_batch(["px441 是什么？"], "search")
-        memory.embedding_model.embed = lambda text, memory_action=None: vector
+        use_one_vector(memory)
         told = []
 
         async def search_all():
@@ -183,14 +219,160 @@ def test_200_searches_at_once(config, slow_url, no_full_collection):
 
         for _ in range(ROUNDS):
             idle, floor = await lateness_and_seconds(lambda: asyncio.to_thread(bare_requests, memory.vector_store))
-            before = searches_at(slow_url)
+            before, watch.most = searches_at(slow_url), 0.0
             late, seconds = await lateness_and_seconds(search_all)
             assert searches_at(slow_url) - before - 1 == SEARCHES * REQUESTS
+            assert watch.most < LATE
             told.append(
                 f"late by {late:.3f} s, {idle:.3f} s without; {seconds:.1f} s of {ALLOWED:.1f}, {floor:.1f} bare"
             )
+            print(told[-1], f"the loop's own {watch.most:.4f} s")
             if late < LATE + idle and seconds < 2 * max(ALLOWED, floor):
                 return
         pytest.fail("; ".join(told))
+
+    run(config, steps, selector=watch)
+
+
+class Count:
+    """Wraps functions, and counts the threads that are within any of them at once."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._now = self.most = 0
+        self.seen = set()
+
+    def around(self, function):
+        @functools.wraps(function)
+        def counted(*args, **options):
+            with self._lock:
+                self._now += 1
+                self.most = max(self.most, self._now)
+                self.seen.add(function.__name__)
+            try:
+                time.sleep(0.005)  # a thread that computes for so long is met by all that may compute beside it
+                return function(*args, **options)
+            finally:
+                with self._lock:
+                    self._now -= 1
+
+        return counted
+
+
+COMPUTED = (
+    (asking, "check_query"),
+    (names, "encode_lines"),  # in the thread that looks names up while the question is embedded
+    (request, "signals_request"),
+    (signals, "candidates_of"),
+    (ranking, "fuse"),
+)
+"""What a search computes between its waits, from its beginning to its end."""
+
+
+@pytest.mark.parametrize("by_turns", [True, False])
+def test_one_search_computes_at_a_time(config, monkeypatch, by_turns):
+    """Without turns, several do: then this test would see it, whatever the machine does meanwhile."""
+    count = Count()
+    for module, name in COMPUTED:
+        monkeypatch.setattr(module, name, count.around(getattr(module, name)))
+    if not by_turns:
+        monkeypatch.setattr(turns, "taken", contextlib.nullcontext)
+
+    async def steps(memory):
+        await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
+        use_one_vector(memory)
+        searches = [memory.search("px441 是什么？", filters=SCOPE) for _ in range(2 * CONNECTIONS)]
+        assert all(answer["results"] for answer in await asyncio.gather(*searches))
+
+    run(config, steps)
+    assert count.seen == {name for _, name in COMPUTED}
+    assert count.most == 1 if by_turns else count.most > 1
+
+
+def test_searches_wait_for_embedders_and_rerankers_at_the_same_time(config):
+    """Those of others, which ask a server as a rule: nobody comes on until all have come."""
+    embedding, reranking = threading.Barrier(CONNECTIONS), threading.Barrier(CONNECTIONS)
+
+    class Waiting:
+        def rerank(self, query, memories, top_k):
+            reranking.wait(60)
+            return memories
+
+    async def steps(memory):
+        await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
+        await memory.search("px441 是什么？", filters=SCOPE)
+        vector = use_one_vector(memory)
+        memory.embedding_model.embed = lambda text, memory_action=None: embedding.wait(60) < CONNECTIONS and vector
+        memory.reranker = Waiting()
+        searches = [memory.search("px441 是什么？", filters=SCOPE, rerank=True) for _ in range(CONNECTIONS)]
+        for answer in await asyncio.gather(*searches):
+            assert answer["results"]
+            assert "degraded" not in answer
+
+    run(config, steps)
+
+
+def test_a_search_within_a_search_by_its_reranker(config):
+    """It waits for no turn that the outer one has."""
+
+    async def steps(memory):
+        inner = bridge.Memory.from_config(config)
+
+        class Asking:
+            def rerank(self, query, memories, top_k):
+                return inner.search("px441", filters=SCOPE)["results"]
+
+        await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
+        memory.reranker = Asking()
+        searches = [memory.search("px441", filters=SCOPE, rerank=True) for _ in range(CONNECTIONS)]
+        for answer in await asyncio.gather(*searches):
+            assert len(answer["results"]) == 1
+            assert "degraded" not in answer
+        inner.close()
+
+    run(config, steps)
+
+
+def test_no_thread_computes_while_searches_that_begin_together_begin(config, monkeypatch):
+    begun, begun_before_work = [], []
+    reading_run, executor_of = threads.run, threads._executor_of
+
+    def running(*args, **options):
+        begun.append(args)
+        return reading_run(*args, **options)
+
+    def executor(memory):
+        begun_before_work.append(len(begun))
+        return executor_of(memory)
+
+    monkeypatch.setattr(threads, "run", running)
+    monkeypatch.setattr(threads, "_executor_of", executor)
+
+    async def steps(memory):
+        await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
+        use_one_vector(memory)
+        await asyncio.gather(*[memory.search("px441 是什么？", filters=SCOPE) for _ in range(50)])
+
+    run(config, steps)
+    assert begun_before_work == [50] * 50
+
+
+@pytest.mark.parametrize("failing", ["embedder", "server"])
+def test_searches_that_fail_leave_the_turn_to_others(config, monkeypatch, failing):
+    async def steps(memory):
+        await memory.add("專案代號是ＰＸ－４４１", **SCOPE, infer=False)
+        assert (await memory.search("px441", filters=SCOPE))["results"]
+        with monkeypatch.context() as broken:
+            if failing == "embedder":
+                broken.setattr(memory.embedding_model, "embed", lambda text, memory_action=None: [0.5])
+            else:
+                broken.setattr(memory.vector_store.client.transport, "send", refuse)
+            searches = [memory.search("px441", filters=SCOPE) for _ in range(50)]
+            failed = await asyncio.gather(*searches, return_exceptions=True)
+            assert {type(error) for error in failed} == {VectorError if failing == "embedder" else BackendUnavailable}
+        assert (await memory.search("px441", filters=SCOPE))["results"]
+
+    def refuse(*args, **options):
+        raise NoAnswer("no connection", "refused", passing=False)
 
     run(config, steps)
