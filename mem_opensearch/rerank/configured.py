@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 STAGE: Final = ("pool", "weight", "deadline", "attempts", "concurrency", "strict")
 """Options of `Reranker`; all others are the scorer's."""
 
-WEIGHTS: Final[Mapping[str, float]] = {"answers": 0.5}
-"""Of scorers whose scores mean little by themselves; the others' order counts alone, where `weight` is not given."""
+DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "answers": {"weight": 0.5},  # its scores mean little by themselves
+    "llm_reranker": {"deadline": 30.0},
+    "sentence_transformer": {"deadline": 30.0},  # the first call loads the model
+    "huggingface": {"deadline": 30.0},
+}
+"""Options of the stage that differ from those of `Reranker`, by scorer, where they are not given."""
 
 
 def load_reranker(name: str, options: Mapping[str, Any] | None = None, *, models: Models | None = None) -> Reranker:
@@ -36,9 +41,8 @@ def load_reranker(name: str, options: Mapping[str, Any] | None = None, *, models
     0.5
     """
     given = {key: value for key, value in (options or {}).items() if value is not None}
-    stage = {key: given.pop(key) for key in STAGE if key in given}
-    if name in WEIGHTS:
-        stage.setdefault("weight", WEIGHTS[name])
+    stage: dict[str, Any] = dict(DEFAULTS.get(name, {}))
+    stage |= {key: given.pop(key) for key in STAGE if key in given}
     scorer = load_scorer(name, given, models=models)
     try:
         return Reranker(scorer, **stage)
