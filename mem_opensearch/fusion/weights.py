@@ -53,6 +53,9 @@ class UnionWeights:
                 raise ConfigError(f"weight '{option.name}' is {value}, expected a number from 0")
         if self.half_life == 0:
             raise ConfigError("weight 'half_life' is 0 days, expected more; to leave recency out, set 'recency' to 0")
+        if self.context_turns != int(self.context_turns):
+            raise ConfigError(f"weight 'context_turns' is {self.context_turns}, expected a whole number of turns")
+        object.__setattr__(self, "context_turns", int(self.context_turns))  # options hold every weight as a float
         for name in ("context_decay", "asks", "superseded"):
             if getattr(self, name) > 1:
                 raise ConfigError(f"weight '{name}' is {getattr(self, name)}, expected a share from 0 to 1")

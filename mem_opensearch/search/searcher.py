@@ -68,7 +68,7 @@ class Searcher:
         self._entities = entities or EntityStore.beside(store)
         self._options = options or store.config.search
         try:
-            self._weights = UnionWeights(**self._options.weights)  # type: ignore[arg-type] # context_turns is whole
+            self._weights = UnionWeights(**self._options.weights)  # type: ignore[arg-type] # it checks that context_turns is whole
         except TypeError:
             known = ", ".join(UnionWeights.__dataclass_fields__)
             raise ConfigError(f"a weight of {sorted(self._options.weights)} is unknown; known are: {known}") from None

@@ -41,16 +41,16 @@ def scores_by(wanted):
 
 
 def test_a_memory_far_down_comes_first_by_mem0s_own_section(config, httpserver, add_texts):
-    """The right one of 25 alike is not among the five that a search without a reranker gives."""
-    httpserver.expect_request("/v2/rerank", method="POST").respond_with_handler(scores_by("第17杯"))
+    """The right one of 25 alike is the last of them, far below the five that a search without a reranker gives."""
     options = {"url": httpserver.url_for("/v2/rerank"), "api_key": "k", "model": "rerank-v3.5", "pool": 5}
     config["reranker"] = {"provider": "cohere", "config": options}
     memory = bridge.Memory.from_config(config)
     add_texts("lin", CUPS)
-    plain = memory.search("咖啡", filters=SCOPE, top_k=5)
+    plain = memory.search("咖啡", filters=SCOPE, top_k=25)
     assert all("rerank_score" not in result for result in plain["results"])
+    right = found(plain)[-1]
+    httpserver.expect_request("/v2/rerank", method="POST").respond_with_handler(scores_by(right))
     answer = memory.search("咖啡", filters=SCOPE, top_k=5, rerank=True, explain=True)
-    right = found(plain)[-1] if "第17杯咖啡" in found(plain) else "第17杯咖啡"
     assert found(answer)[0] == right
     first = answer["results"][0]
     assert first["rerank_score"] == 1.0
