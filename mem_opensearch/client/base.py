@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import orjson
 
 from mem_opensearch import turns
-from mem_opensearch.client import failures
+from mem_opensearch.client import failures, shards
 from mem_opensearch.client.detect import detect_dialect
 from mem_opensearch.client.echo import cleaned
 from mem_opensearch.client.encoding import encode
@@ -213,9 +213,9 @@ class SearchClient:
             raise _Retry(failure) from None
         if not isinstance(decoded, dict):
             raise failures.from_body(TypeError(type(decoded).__name__), action=action)
-        if why := failures.incomplete(path, decoded):
+        if why := shards.missing(path, decoded):
             tries.append("failed shards")
-            raise _Retry(failures.from_incomplete(why, action=action, tries=tries))
+            raise _Retry(shards.from_missing(why, action=action, tries=tries))
         return Decoded(decoded, action=action)
 
     def _refused(

@@ -32,7 +32,6 @@ _AWS_REFUSAL = re.compile(
 _PASSING_STATUS = frozenset({429, 502, 503, 504})
 _SERVER_FAILURE = 500
 _TOO_LARGE = 413
-_READS = frozenset({"_search", "_msearch", "_mget", "_count", "_refresh", "point_in_time"})
 _REASON_LIMIT = 400  # characters; a mapping failure may quote the document after that
 _MISSING_INDEX = "index_not_found_exception"
 BLOCK_SECONDS = 120.0
@@ -84,30 +83,6 @@ def _blocks_of(info: object) -> dict[str, str]:
     error = info.get("error") if isinstance(info, dict) else None
     index = str(error.get("index") or "") if isinstance(error, dict) else ""
     return states.blocks_of(error_type(info), reason_of(info), index=index)
-
-
-def incomplete(path: str, answer: Mapping[str, Any]) -> str:
-    """Return why a reading answer is not whole, or '': a search of which a shard failed has status 200 and fewer hits.
-
-    Args:
-        path: where the request went.
-        answer: the decoded answer.
-    """
-    last = path.rpartition("/")[2]
-    if last not in _READS:
-        return ""
-    is_refresh = last == "_refresh"
-    for part in answer.get("responses") or answer.get("docs") or (answer,):
-        if "error" in part and is_passing(part.get("status", _SERVER_FAILURE), part):  # a row's error has no status
-            return reason_of(part)
-        shards = part.get("_shards", {})
-        # A shard that is nowhere is neither successful nor failed; a refresh counts copies, and those may be nowhere.
-        lacking = shards.get("failed", 0) if is_refresh else shards.get("total", 0) - shards.get("successful", 0)
-        if lacking:
-            named = [each["reason"] for each in shards.get("failures", ()) if each.get("reason")]
-            why = reason_of({"error": named[0]}) if named else "none is there at the moment"
-            return f"{lacking} of {shards['total']} shards failed: {why}"
-    return ""
 
 
 def is_write_block(info: object) -> bool:
@@ -281,16 +256,6 @@ def from_shape(what: str, *, action: str) -> BackendError:
         f"{action} was answered by something that does not speak as a search server does ({what}); is 'url' a proxy or "
         "another service?",
         reason=what,
-    )
-
-
-def from_incomplete(why: str, *, action: str, tries: Sequence[str]) -> BackendUnavailable:
-    """Return the error for a search that only some shards have answered: fewer hits would be a wrong answer."""
-    return BackendUnavailable(
-        f"{action} was not answered by all shards in {len(tries)} tries: {why}; look at GET /_cluster/health",
-        status=200,
-        reason=why,
-        tries=tries,
     )
 
 

@@ -378,8 +378,11 @@ def test_a_bad_top_k_is_refused(store, top_k):
         store.keyword_search("q", top_k=top_k)
 
 
-def test_odd_ids_are_only_data(store):
-    odd = ["a/b", "..", "a b", "ü?x=1&y", "#", "%2F", "_search", "记忆-1", "*", "a,b"]
+@pytest.mark.parametrize("replicas", [0, 1], ids=["all copies are there", "a copy is missing"])
+def test_odd_ids_are_only_data(make_store, replicas):
+    store = make_store(replicas=replicas)  # on a single node the copy is nowhere
+    odd = ["a/b", "..", "a b", "ü?x=1&y", "#", "%2F", "记忆-1", "*", "a,b"]
+    odd += ["_search", "_count", "_mget", "_msearch", "_refresh", "_bulk", "_doc", "_update", "point_in_time"]
     store.insert([EAST] * len(odd), [{"data": row_id} for row_id in odd], odd)
     for row_id in odd:
         assert store.get(row_id).payload == {"data": row_id}
