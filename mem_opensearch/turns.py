@@ -2,8 +2,8 @@
 
 Python lets one thread run at a time, and whoever wants to be next waits for up to 5 ms (`sys.getswitchinterval`) for
 each of those that want it too. Twenty threads that compute thus keep a loop waiting for 0.1 s; one of them, for 5 ms.
-They get no slower by it, since they would share the one interpreter anyway.
-How late a loop is was the same with turns and without where it was measured: docs/mem0.md.
+They get no slower by it, since they would share the one interpreter anyway. Measured in docs/mem0.md: turns are worth
+something together with `mem0/switching.py`, and nothing without it.
 
 Whoever holds the turn waits for nothing: it gives the turn up first (`waiting`). So no two threads wait for each other.
 """

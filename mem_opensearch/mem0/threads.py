@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch import turns
+from mem_opensearch.mem0 import switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,8 @@ async def run(memory: _Memory, work: Callable[..., Any], *args: Any, **options: 
 
     # Searches that begin together all get this far before the first of them has a thread compute beside the loop.
     await asyncio.sleep(0)
-    return await asyncio.get_running_loop().run_in_executor(_executor_of(memory), by_turns)
+    with switching.sooner():
+        return await asyncio.get_running_loop().run_in_executor(_executor_of(memory), by_turns)
 
 
 def stop(memory: _Memory) -> None:
