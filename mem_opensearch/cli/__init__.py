@@ -11,6 +11,7 @@ from mem_opensearch.cli.analyze import analyze
 from mem_opensearch.cli.demo import demo
 from mem_opensearch.cli.doctor import doctor
 from mem_opensearch.cli.evaluate import evaluate
+from mem_opensearch.cli.inspect import inspect
 from mem_opensearch.cli.node import app as node_app
 from mem_opensearch.cli.search import add, search, why
 from mem_opensearch.cli.transfer import annotate, export, import_, migrate
@@ -24,6 +25,7 @@ app.command()(evaluate)
 app.command()(add)
 app.command()(search)
 app.command()(why)
+app.command()(inspect)
 app.command()(export)
 app.command("import")(import_)
 app.command()(migrate)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from mem_opensearch.fusion import parts_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,7 +26,6 @@ COLOURS: Final = {
     "recency": "white",
     "replaces": "bright_green",
 }
-_MEM0_PARTS: Final = {"semantic_score": "meaning", "bm25_score": "words", "entity_boost": "entity"}
 CELLS: Final = 40
 _INDENT: Final = "      "
 
@@ -68,13 +69,6 @@ def printable(text: str) -> str:
     'a [2Jb'
     """
     return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
-def parts_of(details: Mapping[str, Any]) -> dict[str, float]:
-    """Return signal -> what it added, in every mode."""
-    if "parts" in details:
-        return dict(details["parts"])
-    return {name: details[key] for key, name in _MEM0_PARTS.items() if details.get(key)}
 
 
 def stacked(parts: Mapping[str, float], most: float) -> Text:

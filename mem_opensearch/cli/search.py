@@ -74,7 +74,7 @@ def search(  # noqa: PLR0917 - the options of a command
 
     Exit codes: 0 something was found, 1 nothing (the reason is said), 2 it can't be done.
     """
-    with _errors(), _searcher(url, collection, embedder) as searcher:
+    with cli_errors(), make_searcher(url, collection, embedder) as searcher:
         answer = searcher.search(
             query,
             filters=_filters(user, agent, run, conditions),
@@ -117,7 +117,7 @@ def why(  # noqa: PLR0917 - the options of a command
 
     Exit codes: 0 it is, 1 it is not, 2 it can't be done.
     """
-    with _errors(), _searcher(url, collection, embedder) as searcher:
+    with cli_errors(), make_searcher(url, collection, embedder) as searcher:
         told = searcher.why(
             query,
             memory_id,
@@ -156,7 +156,7 @@ def add(  # noqa: PLR0917 - the options of a command
 
     Texts of one call belong together, as turns of one talk.
     """
-    with _errors(), _searcher(url, collection, embedder) as searcher:
+    with cli_errors(), make_searcher(url, collection, embedder) as searcher:
         lines = [line for text in texts for line in (sys.stdin.read().splitlines() if text == STDOUT else [text])]
         scope = _scope(user, agent, run)
         moment = _moment(created_at) or datetime.now(UTC)
@@ -199,7 +199,7 @@ def reranker_of(name: str | None, options: str | None) -> Reranker | None:
 
 
 @contextmanager
-def _searcher(url: str | None, collection: str, embedder: str) -> Iterator[Searcher]:
+def make_searcher(url: str | None, collection: str, embedder: str) -> Iterator[Searcher]:
     """Give a searcher over a collection, and close its connections."""
     from mem_opensearch.search import Searcher
     from mem_opensearch.store import EntityStore, OpenSearchVectorStore
@@ -261,7 +261,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
+def cli_errors() -> Iterator[None]:
     """Say what went wrong on one line, with the exit code that goes with it."""
     try:
         with ended_like_interrupted():

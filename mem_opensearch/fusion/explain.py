@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mem_opensearch.fusion.union import Scored
+
+_MEM0_PARTS: Final = {"semantic_score": "meaning", "bm25_score": "words", "entity_boost": "entity"}
 
 
 def score_details(scored: Sequence[Scored], *, threshold: float) -> dict[str, dict[str, Any]]:
@@ -58,10 +60,22 @@ def _ranks(scored: Sequence[Scored]) -> dict[str, dict[str, int]]:
     ranks: dict[str, dict[str, int]] = {one.id: {} for one in scored}
     for signal in sorted({signal for one in scored for signal in one.parts}):
         added = sorted((one.parts[signal] for one in scored if one.parts.get(signal, 0.0) > 0), reverse=True)
+        first = {value: rank for rank, value in reversed(list(enumerate(added, start=1)))}  # ties share the first
         for one in scored:
             if one.parts.get(signal, 0.0) > 0:
-                ranks[one.id][signal] = added.index(one.parts[signal]) + 1
+                ranks[one.id][signal] = first[one.parts[signal]]
     return ranks
+
+
+def parts_of(details: Mapping[str, Any]) -> dict[str, float]:
+    """Return signal -> what it added, of the details that any mode gives.
+
+    >>> parts_of({"semantic_score": 0.5, "bm25_score": 0.0, "entity_boost": 0.25})
+    {'meaning': 0.5, 'entity': 0.25}
+    """
+    if "parts" in details:
+        return dict(details["parts"])
+    return {name: details[key] for key, name in _MEM0_PARTS.items() if details.get(key)}
 
 
 def why_empty(scored: Sequence[Scored], *, threshold: float) -> str | None:

@@ -21,7 +21,7 @@ def background_for(client: SearchClient, spec: IndexSpec, embedder: Embedder | N
     """Return the background of an index; the first search with an embedder measures it.
 
     What can't be measured or kept is no reason to answer nothing: it is told in a warning, and the next process tries
-    again.
+    again. What is measured counts in this process, whether it can be kept or not.
 
     Returns:
         None where it is not known, and there is nothing to measure it with: then the reference embedder's is assumed.
@@ -32,9 +32,12 @@ def background_for(client: SearchClient, spec: IndexSpec, embedder: Embedder | N
         if embedder is None:
             return None
         measured = background_of([[float(number) for number in vector] for vector in embedder.embed_documents(PROBES)])
-        keep_background(client, spec.index, mean=measured.mean, deviation=measured.deviation)
     except Exception as error:  # noqa: BLE001 - any embedder's own, as when it takes fewer texts at once
         reason = error if isinstance(error, MemOpenSearchError) else type(error).__name__
         _logger.warning("the background of '%s' is not known: %s", spec.collection, reason)
         return None
+    try:
+        keep_background(client, spec.index, mean=measured.mean, deviation=measured.deviation)
+    except MemOpenSearchError as error:  # as for one who may only read
+        _logger.warning("the background of '%s' is measured and not kept: %s", spec.collection, error)
     return measured

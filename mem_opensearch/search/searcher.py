@@ -150,6 +150,19 @@ class Searcher:
         asked = self._asking(query, **(options | {"explain": True}))
         return explain_why(self._store, self._look(asked), asked, memory_id)
 
+    def look(self, query: str, **options: Any) -> tuple[Looked, Asking]:  # noqa: ANN401 - those of `search`
+        """Return all that was found before it is ranked, and what was asked; `ranking.answer` makes results of the two.
+
+        Args:
+            query: as in `search`.
+            options: those of `search` without `rerank`, with the same meaning.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        asked = self._asking(query, **options)
+        return self._look(asked), asked
+
     @property
     def store(self) -> OpenSearchVectorStore:
         """The memories."""

@@ -1,0 +1,143 @@
+"""A page over a collection of the real node, asked in this process and, for a browser, as a server of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from mem_opensearch import EntityLinker, EntityStore, MemoryText
+from mem_opensearch.embed import UniversalSentenceEncoder
+from mem_opensearch.inspect.app import make_app
+from mem_opensearch.inspect.inspector import Inspector
+from mem_opensearch.rerank.configured import load_reranker
+from mem_opensearch.search import Searcher
+
+USER = {"user_id": "amei"}
+TOKEN = "a-token-of-this-test"
+PORT = 8123
+START = datetime(2026, 1, 5, 9, tzinfo=UTC)
+
+HOSTILE = {
+    "x-script": "<script>document.title='owned'</script>茶会</script>",
+    "x-attribute": '" onmouseover="document.title=\'owned\'" x="茶会',
+    "x-image": "<img src=x onerror=\"document.title='owned'\">茶会",
+    "x-link": "javascript:document.title='owned' 茶会",
+    "x-turned": "茶会\u202egnp.exe\x1b[2J\x00\u2028{{ 7 * 7 }}",
+}
+TEA = {
+    "t1": "龙井茶的水温是80度",
+    "t2": "普洱茶要用沸水，冲泡10秒",
+    "t3": "印表機的專案代號是ＰＸ－４４１",
+    "t4": "我每天早上喝一杯黑咖啡",
+    "t5": "Alice 推薦了一家拉麵店",
+    "t6": "My sister bought a green bicycle",
+    "m1": "使用者住在里斯本",
+    "m2": "使用者住在柏林",
+    "m3": "使用者住在慕尼黑",
+}
+
+
+@pytest.fixture(scope="session")
+def encoder():
+    return UniversalSentenceEncoder()
+
+
+@pytest.fixture
+def remember(make_store, encoder):
+    """Store {id: text}; return a searcher over them, as another process would make it."""
+    made = []
+
+    def store_all(texts, *, link=True, **payload):
+        first = make_store(embedding_model_dims=encoder.dims)
+        payloads = [
+            {"data": text, **USER, "created_at": (START + timedelta(days=30 * place)).isoformat(), **payload}
+            for place, text in enumerate(texts.values())
+        ]
+        first.insert(list(encoder.embed_documents(list(texts.values()))), payloads, list(texts))
+        entities = EntityStore.beside(first, embed=encoder.embed_documents)
+        if link:
+            rows = zip(texts, payloads, strict=True)
+            EntityLinker(entities, embed=encoder.embed_documents).link(MemoryText.of(*row) for row in rows)
+        first.count()  # shows what was written
+        entities.count()
+        entities.close()
+        store = make_store(embedding_model_dims=encoder.dims)
+        made.append(EntityStore.beside(store, embed=encoder.embed_documents))
+        return Searcher(store, embedder=encoder, entities=made[-1])
+
+    yield store_all
+    for entities in made:
+        entities.close()
+
+
+@pytest.fixture
+def open_page(encoder):
+    """Return the page over a searcher, as a client that has come in by the token."""
+
+    def make(searcher, **options):
+        options.setdefault("rerankers", {"answers": load_reranker("answers")})
+        inspector = Inspector(searcher, embedder=encoder, **options)
+        app = make_app(inspector, token=TOKEN, port=PORT)
+        client = TestClient(app, base_url=f"http://127.0.0.1:{PORT}", raise_server_exceptions=False)
+        client.get("/", params={"token": TOKEN})
+        client.inspector = inspector
+        return client
+
+    return make
+
+
+@pytest.fixture
+def page(remember, open_page):
+    """The page over the memories of `TEA`."""
+    return open_page(remember(TEA))
+
+
+@pytest.fixture
+def look():
+    """Search through a page; return the name that it gave to the search."""
+
+    def search(page, query="龙井茶的水温", **options):
+        answer = page.post("/search", json={"query": query, "user": "amei", **options})
+        assert answer.status_code == 200, answer.text
+        return re.search(r'data-look="([^"]+)"', answer.text)[1]
+
+    return search
+
+
+@pytest.fixture
+def served(opensearch_url, tmp_path):
+    """Start `mem-opensearch inspect` on a collection; return its address. Its output is in the file `log`."""
+    started = []
+
+    def start(collection, *options, env=None):
+        log = tmp_path / f"log-{len(started)}"
+        command = [sys.executable, "-m", "mem_opensearch", "inspect", "--url", opensearch_url]
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                [*command, "--collection", collection, *options],
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
+                cwd=Path(__file__).parents[2],
+            )
+        started.append(process)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            if found := re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", log.read_text()):
+                return found[0], log, process
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.1)
+        pytest.fail(f"the page did not start: {log.read_text()}")
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(30)
