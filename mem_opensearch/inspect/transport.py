@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from mem_opensearch.client.transport import Answer, Transport
 
-_READS: Final = frozenset({"_search", "_msearch", "_count", "_mget", "_analyze", "point_in_time", "_pit"})
-"""Last parts of the paths that a POST may have; those of a point in time may be deleted too."""
+_READS: Final = frozenset({"_search", "_msearch", "_count", "_mget", "_analyze", "_refresh", "point_in_time", "_pit"})
+"""Last parts of the paths that a POST may have; those of a point in time may be deleted too. A refresh, which follows a
+write of this process, changes what is seen and nothing that is stored."""
 
 
 @dataclass(frozen=True, slots=True)
