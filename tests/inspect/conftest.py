@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
+import threading
 import time
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 from mem_opensearch import EntityLinker, EntityStore, MemoryText
@@ -124,3 +128,88 @@ def served(opensearch_url, tmp_path):
     for process in started:
         process.terminate()
         process.wait(30)
+
+
+@pytest.fixture
+def live():
+    """Serve the application of a page from this process; return the address that lets a browser in."""
+    servers = []
+
+    def serve(page):
+        listening = socket.socket()
+        listening.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(page.app, log_level="warning", access_log=False, lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        servers.append((server, thread))
+        return f"http://127.0.0.1:{listening.getsockname()[1]}/?token={TOKEN}"
+
+    yield serve
+    for server, thread in servers:
+        server.should_exit = True
+        thread.join(30)
+
+
+@pytest.fixture(scope="session")
+def browser_programs():
+    """Paths of Chromium and its driver. Without them the tests fail where CI runs, and are skipped elsewhere."""
+    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
+    if not all(found):
+        said = "the page was not tested in a browser: apt-get install chromium chromium-driver fonts-noto-cjk"
+        if os.environ.get("CI"):
+            pytest.fail(said)
+        pytest.skip(said)
+    return found
+
+
+@pytest.fixture
+def open_browser(browser_programs):
+    """Open an address in Chromium, of a size, in dark or light, with the languages that it asks for."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    opened = []
+
+    def start(address, *, dark=False, languages="en", width=1360, height=900):
+        program, driver = browser_programs
+        options = webdriver.ChromeOptions()
+        options.binary_location = program
+        for argument in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--disable-background-networking",
+            f"--window-size={width},{height}",
+            f"--lang={languages.partition(',')[0]}",
+        ):
+            options.add_argument(argument)
+        options.add_experimental_option("prefs", {"intl.accept_languages": languages})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        browser = webdriver.Chrome(options=options, service=Service(driver))
+        opened.append(browser)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.get(address)
+        return browser
+
+    yield start
+    for browser in opened:
+        browser.quit()
+
+
+@pytest.fixture
+def screenshot(tmp_path):
+    """Keep a picture of a page, in the folder MEM_OPENSEARCH_SCREENSHOTS if it is set."""
+    folder = Path(os.environ.get("MEM_OPENSEARCH_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def keep(browser, name):
+        path = folder / f"inspect-{name}.png"
+        assert browser.save_screenshot(str(path))
+        return path
+
+    return keep
