@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SAMPLE: Final = 500
 """Vectors whose lengths are looked at."""
 BINS: Final = 20
+_ROOM: Final = 1.1
 OWNERS: Final = 20
 """Owners that are named, those with most memories."""
 
@@ -88,21 +89,16 @@ def health_of(store: OpenSearchVectorStore, entities: EntityStore, embedder: Emb
 
 
 def bins_of(lengths: Sequence[float]) -> list[Bin]:
-    """Return `BINS` bins of one width that hold all lengths; one where all are alike to 1e-4.
+    """Return `BINS` bins of one width from 0 to a little more than the longest, so that a broken 0 stands apart.
 
-    >>> bins_of([1.0, 1.0])
-    [Bin(low=1.0, high=1.0, count=2)]
+    >>> [(round(each.low, 2), each.count) for each in bins_of([0.0, 1.0, 1.0]) if each.count]
+    [(0.0, 1), (0.99, 2)]
     """
-    if not lengths:
-        return []
-    low, high = min(lengths), max(lengths)
-    if high - low < 1e-4:  # noqa: PLR2004 - of unit vectors as float32, which differ by 1e-7
-        return [Bin(low, high, len(lengths))]
-    width = (high - low) / BINS
+    width = _ROOM * max(lengths, default=0.0) / BINS or 1.0 / BINS
     counts = [0] * BINS
     for length in lengths:
-        counts[min(BINS - 1, int((length - low) / width))] += 1
-    return [Bin(low + number * width, low + (number + 1) * width, count) for number, count in enumerate(counts)]
+        counts[min(BINS - 1, int(length / width))] += 1
+    return [Bin(number * width, (number + 1) * width, count) for number, count in enumerate(counts)] if lengths else []
 
 
 def _owners(store: OpenSearchVectorStore) -> list[Owners]:

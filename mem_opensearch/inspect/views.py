@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.fusion import parts_of
 from mem_opensearch.inspect.asking import PAGE
+from mem_opensearch.inspect.looks import Look
 from mem_opensearch.inspect.transport import shortened, shown_body
 from mem_opensearch.store.documents import TEXT_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mem_opensearch.inspect.looks import Look, Order
+    from mem_opensearch.inspect.looks import Order
 
 SHOWN: Final = 400
 """Characters of a memory in the list; the whole text is in its details."""
@@ -49,7 +50,7 @@ class Row:
         text: the beginning of it.
         date: the day of `created_at`, or empty.
         score: fused; None below the threshold.
-        bar: what each signal added.
+        bar: what each signal added; what was taken away of it is its last piece, "lost".
         taken: signals that took something away, with how much.
         gate: by what it passed; None where it did not.
         evidence: what is held against the threshold.
@@ -112,6 +113,7 @@ class Listing:
         pages: how many there are, at least 1.
         threshold: the least evidence.
         histogram: of the evidence of all candidates.
+        signals: names of those that are in the bars.
         empty: why there is no result.
         degraded: what is missing.
     """
@@ -126,6 +128,7 @@ class Listing:
     pages: int
     threshold: float
     histogram: Sequence[Bar]
+    signals: Sequence[str]
     empty: str | None
     degraded: Sequence[str]
 
@@ -139,12 +142,14 @@ def listing_of(look: Look, *, threshold: float, page: int = 1) -> Listing:
     page = min(page, pages)
     ours = {each.id: place for place, each in enumerate(order.placed, start=1)}
     theirs = {each.id: place for place, each in enumerate(other.placed, start=1)} if other else {}
+    rows = _rows(look, order, page, last=page == pages, other=theirs)
+    mem0 = None
+    if other is not None and look.mem0 is not None:
+        mem0 = _rows(Look(look.body, *look.mem0), other, page, last=page == pages, other=ours)
     return Listing(
         look=look.key,
-        rows=_rows(look, order, page, last=page == pages, other=theirs),
-        mem0=None
-        if other is None or look.mem0 is None
-        else _rows(type(look)(look.body, *look.mem0), other, page, last=page == pages, other=ours),
+        rows=rows,
+        mem0=mem0,
         shown=len(order.placed),
         passed=order.passed,
         candidates=len(look.looked.rows),
@@ -152,6 +157,7 @@ def listing_of(look: Look, *, threshold: float, page: int = 1) -> Listing:
         pages=pages,
         threshold=threshold,
         histogram=histogram_of(list(order.evidence.values()), threshold),
+        signals=list(dict.fromkeys(piece.signal for row in [*rows, *(mem0 or ())] for piece in row.bar)),
         empty=order.empty,
         degraded=order.degraded,
     )
@@ -202,18 +208,22 @@ def _rows(look: Look, order: Order, page: int, *, last: bool, other: Mapping[str
 
 
 def segments_of(parts: Mapping[str, float], most: float) -> list[Segment]:
-    """Return what was added as pieces of a bar of 100, for a sum of at most `most`.
+    """Return what was added as pieces of a bar of 100, for a sum of at most `most`; what was taken lies over its end.
 
     >>> [(one.signal, one.start, one.width) for one in segments_of({"meaning": 0.5, "words": 0.5, "asks": -0.1}, 2)]
-    [('meaning', 0.0, 25.0), ('words', 25.0, 25.0)]
+    [('meaning', 0.0, 25.0), ('words', 25.0, 25.0), ('lost', 45.0, 5.0)]
     """
     segments: list[Segment] = []
     start = 0.0
+    lost = -sum(value for value in parts.values() if value < 0)
     for signal, value in parts.items():
         if value > 0:
             width = min(round(100 * value / most, 2), round(100 - start, 2))
             segments.append(Segment(signal, round(start, 2), width, value))
             start += width
+    if lost > 0:
+        width = round(min(start, 100 * lost / most), 2)
+        segments.append(Segment("lost", round(start - width, 2), width, -lost))
     return segments
 
 
@@ -235,6 +245,8 @@ def exchanges_of(look: Look, memory_id: str) -> list[dict[str, str]]:
 
     shown = []
     for each in look.exchanges:
+        if each.sent is None:  # a look at the index, which the first search of a process takes
+            continue
         try:
             answer: Any = orjson.loads(each.got)
             hits = answer["hits"]["hits"]

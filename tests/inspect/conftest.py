@@ -45,7 +45,7 @@ def remember(make_store, encoder):
     def store_all(texts, *, link=True, **payload):
         first = make_store(embedding_model_dims=encoder.dims)
         payloads = [
-            {"data": text, **USER, "created_at": (START + timedelta(days=30 * place)).isoformat(), **payload}
+            {"data": text, **USER, "created_at": (START + timedelta(days=14 * place)).isoformat(), **payload}
             for place, text in enumerate(texts.values())
         ]
         first.insert(list(encoder.embed_documents(list(texts.values()))), payloads, list(texts))

@@ -10,6 +10,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from mem_opensearch.inspect.inspector import Inspector
+
 WAIT = 120
 HOME = "使用者住在哪里？"
 
@@ -69,7 +71,8 @@ def complaints(browser):
 
 
 @pytest.fixture
-def diary(remember, open_page):
+def diary(remember, open_page, monkeypatch):
+    monkeypatch.setattr(Inspector, "collection", "diary")  # a name for the pictures
     return open_page(remember(DIARY))
 
 
