@@ -27,9 +27,7 @@ from mem_opensearch.search import Searcher
 sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file; pytest's importlib mode adds nothing
 
 from inspect_memories import START, TEA, USER
-
-TOKEN = "a-token-of-this-test"
-PORT = 8123
+from inspect_pages import PORT, TOKEN
 
 
 @pytest.fixture(scope="session")

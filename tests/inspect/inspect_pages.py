@@ -6,7 +6,9 @@ import re
 
 import html5lib
 
-_HTML = "{http://www.w3.org/1999/xhtml}"
+TOKEN = "a-token-of-this-test"
+PORT = 8123
+"""That the pages of these tests are made for; only a browser needs one that is listened at."""
 
 
 def parse(html):

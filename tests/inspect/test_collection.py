@@ -115,6 +115,12 @@ def test_nothing_is_written(remember, open_page, look, opensearch_url):
     assert written() == before
 
 
+def test_what_is_measured_of_the_embedder_counts_though_it_is_not_kept(page, look):
+    answer = page.post("/memory", json={"look": look(page), "id": "t1"})
+    assert '"source": "measured"' in text_of(every(answer.text, "details")[1])
+    assert page.inspector._searcher.store.spec().background is None
+
+
 def test_what_would_write_is_not_sent(page):
     page.inspector.connect()
     transport = page.inspector._transports[0]

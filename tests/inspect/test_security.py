@@ -11,8 +11,8 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
-from conftest import PORT, TOKEN
 from inspect_memories import TEA
+from inspect_pages import PORT, TOKEN
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 

@@ -55,6 +55,7 @@ function place(html) {
     }
     $(part.dataset.into).replaceChildren(...part.childNodes);
   }
+  $("#said").textContent = $("#results .summary p").textContent;  // read aloud, and not the whole list
 }
 
 async function search() {
