@@ -138,6 +138,21 @@ def test_beside_mem0_in_the_dark(diary, live, open_browser, screenshot):
     assert complaints(browser) == []
 
 
+def test_a_narrow_screen_in_the_dark(diary, live, open_browser, screenshot):
+    browser = open_browser(live(diary), dark=True, width=390, height=844)
+    search(browser, "Alice 喜欢什么茶？")
+    wide = "return document.documentElement.scrollWidth - window.innerWidth"
+    assert browser.execute_script(wide) <= 0
+    screenshot(browser, "narrow")
+    find(browser, '.row[data-id="alice-2"]').click()
+    until(browser, lambda: find(browser, "#detail").is_displayed())
+    idle(browser)
+    assert browser.execute_script(wide) <= 0
+    screenshot(browser, "narrow-memory")
+    find(browser, '.chip[data-entity="Alice"]').click()
+    until(browser, lambda: DIARY["alice-1"] in find(browser, "#detail").text)
+
+
 def test_the_keys(diary, live, open_browser):
     browser = open_browser(live(diary))
     search(browser, HOME)
@@ -222,6 +237,11 @@ def test_errors_and_nothing_in_the_browser(diary, live, open_browser, screenshot
     slide(browser, 1)
     assert "lie below the threshold 1" in find(browser, "#results").text
     screenshot(browser, "empty")
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    search(browser, HOME)
+    assert "own process does not answer" in find(browser, "#results .error").text
 
 
 def test_a_wrong_token_in_the_browser(diary, live, open_browser):

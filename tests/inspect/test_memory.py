@@ -103,7 +103,7 @@ def test_a_version_whose_successor_was_changed_holds_again(remember, open_page, 
 
 def test_entities_that_link_it(page, look):
     answer = page.post("/memory", json={"look": look(page, "Alice 推荐了什么"), "id": "t5"})
-    assert "Alice" in [text_of(chip).split()[0] for chip in every(answer.text, "li", class_="chip")]
+    assert "Alice" in [text_of(chip).split()[0] for chip in every(answer.text, "button", class_="chip")]
 
 
 def test_raw_request_and_answer_without_credentials(remember, open_page, look, make_store, encoder):
