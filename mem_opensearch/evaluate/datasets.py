@@ -1,8 +1,9 @@
 """Read a folder of evaluation data, and refuse whatever is wrong in it.
 
 A folder holds ``memories.jsonl`` or ``passages.jsonl`` (`id`, `text`; optionally `user_id`, `created_at`, `entities`)
-and ``queries.jsonl`` (`id`, `query`, `relevant`; optionally `user_id`, `asked_at`, `stale`, `type`). Names may also be
-read from `entities_resolved`. Other keys are left alone: data sets carry answers, sources and notes of their own.
+and ``queries.jsonl`` (`id`, `query`, `relevant`; optionally `user_id`, `asked_at`, `stale`, `type`, `variant`).
+Names may also be read from `entities_resolved`. Other keys are left alone: data sets carry answers and notes of their
+own.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Query:
         asked_at: ISO 8601, or None.
         stale: ids of memories that were right once and are not any more.
         type: the data set's own word for the kind of question.
+        variant: its word for the way the question is written.
     """
 
     id: str
@@ -70,6 +72,7 @@ class Query:
     asked_at: str | None = None
     stale: tuple[str, ...] = ()
     type: str | None = None
+    variant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +252,7 @@ def _query_of(line: _Line, memories: dict[str, Memory], memory_file: str) -> Que
         asked_at=line.optional_moment("asked_at"),
         stale=line.texts("stale"),
         type=line.optional_text("type"),
+        variant=line.optional_text("variant"),
     )
     if "relevant" not in line.values:
         raise line.error("the key 'relevant' is missing")

@@ -107,7 +107,10 @@ class Mem0BuiltinSystem:
             store.search = search
         threshold = inspect.signature(memory.search).parameters["threshold"].default
         return Candidates(
-            pool=frozenset(scores), gated=frozenset(row for row, score in scores.items() if score < threshold)
+            pool=frozenset(scores),
+            gated=frozenset(row for row, score in scores.items() if score < threshold),
+            scores=scores,
+            threshold=threshold,
         )
 
     def drop(self) -> None:

@@ -6,7 +6,7 @@ by score and breaks ties by id, so a row's score here is 1/rank: no two are equa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mem_opensearch.extras import require
@@ -27,6 +27,9 @@ MEASURES: Mapping[str, str] = {
 DEEPEST_RANK = 10
 """The lowest rank that a measure looks at."""
 
+CURVE = (*range(1, 11), 20, 50)
+"""Numbers of rows at which recall is drawn."""
+
 FAILURES = ("not_in_pool", "below_threshold", "ranked_low")
 
 
@@ -37,10 +40,14 @@ class Candidates:
     Attributes:
         pool: ids of every row that it took into account.
         gated: those of them that its threshold removed.
+        scores: row -> what was held against the threshold, where the system tells it.
+        threshold: that threshold, where the system tells it.
     """
 
     pool: frozenset[str]
     gated: frozenset[str] = frozenset()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    threshold: float | None = None
 
 
 def load_measures() -> ModuleType:
@@ -78,6 +85,27 @@ def rank_metrics(rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, C
     for value in library.iter_calc(list(measures.values()), qrels, run) if run else ():
         totals[names[value.measure]] += value.value
     return {name: total / len(relevant) for name, total in totals.items()}
+
+
+def recall_curve(
+    rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, Collection[str]], *, depth: int
+) -> dict[int, float]:
+    """Return k -> mean recall among the first k rows, for each k of `CURVE` up to `depth`.
+
+    Args:
+        rankings: query id -> row ids, best first, each once; a query that is missing counts 0.
+        relevant: query id -> ids of the relevant rows, at least one query, each with at least one id.
+        depth: how many rows were asked for.
+
+    >>> recall_curve({"q": ["x", "a"]}, {"q": ["a", "b"]}, depth=2)
+    {1: 0.0, 2: 0.5}
+    """
+    return {
+        k: sum(len(set(rankings.get(query, ())[:k]) & set(rows)) / len(set(rows)) for query, rows in relevant.items())
+        / len(relevant)
+        for k in CURVE
+        if k <= depth
+    }
 
 
 def reciprocal_rank(ranking: Sequence[str], *, relevant: Collection[str]) -> float:

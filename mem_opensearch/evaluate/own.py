@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from mem_opensearch.errors import BackendError
 from mem_opensearch.evaluate.metrics import Candidates
+from mem_opensearch.evaluate.seen import Seen
 from mem_opensearch.search import Searcher
 from mem_opensearch.store import EntityLinker, EntityStore, MemoryText
 from mem_opensearch.store.annotations import moment_of
 from mem_opensearch.store.vector_store import OpenSearchVectorStore
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mem_opensearch.entities import Extractor
     from mem_opensearch.evaluate.datasets import Dataset, Memory, Query
@@ -100,6 +101,11 @@ class OwnIndex:
     def searcher(self) -> Searcher:
         """What searches it by every signal."""
         return Searcher(self.store, embedder=self._embedder, entities=self.entities, options=self._options)
+
+    @property
+    def options(self) -> SearchOptions:
+        """Those of the search by every signal."""
+        return self._options or self.store.config.search
 
     @property
     def requests(self) -> int:
@@ -216,24 +222,52 @@ class SearcherSystem(_OwnSystem):
     def candidates(self, query: Query, vector: Any, *, top_k: int) -> Candidates:  # noqa: ANN401 - a row of an array
         """Return what the search itself says it looked at, and left out."""
         answer = self._ask(query, vector, top_k=top_k)
-        return Candidates(pool=answer.pool, gated=answer.gated)
+        return Candidates(pool=answer.pool, gated=answer.gated, threshold=self._index.options.threshold)
+
+    def explain(self, query: Query, vector: Any, *, top_k: int) -> Seen:  # noqa: ANN401 - a row of an array
+        """Return where the scores of what was looked at come from, those below the threshold included."""
+        options = self._index.options
+        # As many results as there are candidates leave the pool as it is; mode mem0 would widen it with them.
+        wide = {} if self._mode == "mem0" else {"top_k": max(options.pool, top_k), "threshold": 0.0}
+        searcher, asked = self._index.searcher, self._arguments(query, vector, top_k=top_k)
+        details: dict[str, Mapping[str, Any]] = {}
+        ranks: dict[str, int] = {}
+        for found in searcher.search(query.text, **(asked | wide | {"explain": True})).results:
+            own = dict(found.details or {}) | {"threshold": options.threshold}
+            details[found.id] = own
+            if own.get("evidence", 1.0) >= options.threshold:
+                ranks[found.id] = len(ranks) + 1
+        reasons: dict[str, str] = {}
+        sentences: dict[str, str] = {}
+        for memory_id in query.relevant:
+            if memory_id in details:
+                continue
+            why = searcher.why(query.text, memory_id, **asked)
+            reasons[memory_id], sentences[memory_id] = why.reason, why.sentence
+            if why.details is not None:
+                details[memory_id] = why.details
+            if why.rank is not None:
+                ranks[memory_id] = why.rank
+        return Seen(details, ranks, reasons, sentences, is_reranked=self._reranker is not None)
 
     def filters_for(self, query: Query) -> dict[str, Any] | None:
         """Return which memories a query is searched in: its user's."""
         return _scope_of(query)
 
     def _ask(self, query: Query, vector: Any, *, top_k: int) -> Answer:  # noqa: ANN401 - a row of an array
-        asked_at = moment_of(query.asked_at)
-        answer = self._index.searcher.search(
-            query.text,
-            vector=vector,
-            filters=self.filters_for(query),
-            top_k=top_k,
-            mode=self._mode,
-            asked_at=asked_at,
-            as_of=asked_at if self._is_as_of else None,
-            rerank=self._reranker,
-        )
+        asked = self._arguments(query, vector, top_k=top_k)
+        answer = self._index.searcher.search(query.text, **asked, rerank=self._reranker)
         if answer.degraded:  # a number measured without a signal would be taken for one measured with it
             raise BackendError(f"query '{query.id}' was answered without a signal: {'; '.join(answer.degraded)}")
         return answer
+
+    def _arguments(self, query: Query, vector: Any, *, top_k: int) -> dict[str, Any]:  # noqa: ANN401 - as above
+        asked_at = moment_of(query.asked_at)
+        return {
+            "vector": vector,
+            "filters": self.filters_for(query),
+            "top_k": top_k,
+            "mode": self._mode,
+            "asked_at": asked_at,
+            "as_of": asked_at if self._is_as_of else None,
+        }

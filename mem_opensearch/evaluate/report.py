@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from mem_opensearch.evaluate.comparing import Comparison
+    from mem_opensearch.evaluate.misses import Miss
+    from mem_opensearch.evaluate.seen import Seen
+    from mem_opensearch.evaluate.summary import Group
 
 NEW_OVER_OLD = "new_over_old"
 HEADS = {
@@ -39,6 +42,8 @@ class Outcome:
         reciprocal_rank: what it adds to ``mrr@10``.
         owner: the user whose memories were searched.
         failure: one of `FAILURES` if the query was missed, else None.
+        miss: why it was missed; None if it was not.
+        seen: the signals of what was looked at, where they were asked for.
     """
 
     ranking: tuple[str, ...]
@@ -47,6 +52,8 @@ class Outcome:
     reciprocal_rank: float = 0.0
     owner: str | None = None
     failure: str | None = None
+    miss: Miss | None = None
+    seen: Seen | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ class Result:
         failures: class -> missed queries.
         requests_per_query: mean.
         outcomes: query id -> what came back, in the data set's order.
+        recall_at: k -> recall among the first k rows, see `metrics.recall_curve`.
+        groups: "type" and "variant", where queries have them -> value -> measures of those queries.
     """
 
     dataset: str
@@ -72,6 +81,8 @@ class Result:
     failures: Mapping[str, int]
     requests_per_query: float
     outcomes: Mapping[str, Outcome]
+    recall_at: Mapping[int, float] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Group]] = field(default_factory=dict)
 
     @property
     def queries(self) -> int:
@@ -88,6 +99,11 @@ class Result:
         """Query id -> its user."""
         return {query_id: outcome.owner for query_id, outcome in self.outcomes.items()}
 
+    @property
+    def misses(self) -> dict[str, Miss]:
+        """Missed query -> why."""
+        return {query_id: outcome.miss for query_id, outcome in self.outcomes.items() if outcome.miss is not None}
+
     @cached_property
     def interval(self) -> tuple[float, float]:
         """Of ``mrr@10``, see `significance.bootstrap_interval`."""
@@ -95,7 +111,7 @@ class Result:
         return bootstrap_interval(ranks, self.owners)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row of the JSON report; what came back for each query is not in it."""
+        """Return the row of the JSON report; of what came back for each query it has why it was missed."""
         return {
             "dataset": self.dataset,
             "system": self.system,
@@ -107,6 +123,12 @@ class Result:
             "requests_per_query": round(self.requests_per_query, 3),
             "requests_max": self.requests_max,
             "intervals": {COMPARED: [round(end, 6) for end in self.interval]},
+            "recall_at": {str(k): round(value, 6) for k, value in self.recall_at.items()},
+            "by": {
+                kind: {value: group.to_json() for value, group in groups.items()}
+                for kind, groups in self.groups.items()
+            },
+            "misses": [{"query": query_id, **miss.to_json()} for query_id, miss in self.misses.items()],
         }
 
 

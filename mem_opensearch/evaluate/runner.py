@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
 import uuid
-from collections import Counter
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,10 +13,13 @@ from mem_opensearch.config import LOCAL
 from mem_opensearch.embed import load_embedder
 from mem_opensearch.errors import ConfigError, MemOpenSearchError
 from mem_opensearch.evaluate import metrics, significance
+from mem_opensearch.evaluate.asking import WARM_UP_QUERIES, ask_all, depth_of
 from mem_opensearch.evaluate.comparing import COMPARED, choose_baseline, compare
 from mem_opensearch.evaluate.datasets import load_datasets
 from mem_opensearch.evaluate.own import CHUNK_ROWS, pool_size
-from mem_opensearch.evaluate.report import NEW_OVER_OLD, Outcome, Report, Result
+from mem_opensearch.evaluate.report import NEW_OVER_OLD, Report, Result
+from mem_opensearch.evaluate.seen import Library
+from mem_opensearch.evaluate.summary import summarise
 from mem_opensearch.evaluate.systems import (
     ANNOTATED,
     DEFAULT_SYSTEMS,
@@ -37,14 +38,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mem_opensearch.embed import Embedder
-    from mem_opensearch.evaluate.datasets import Dataset, EntitiesField, Query
-    from mem_opensearch.evaluate.vectors import Vectors
+    from mem_opensearch.evaluate.datasets import Dataset, EntitiesField
     from mem_opensearch.rerank import Reranker
     from mem_opensearch.search import SearchOptions
 
 AS_OF = "asked_at"
 URL_VARIABLE = "MEM_OPENSEARCH_URL"
-WARM_UP_QUERIES = 10  # the first searches on a new index load it, and are many times slower than those after
 MAX_TOP_K = 500  # mem0's provider asks the server for 8 x top_k rows, and the server gives 10,000 at most
 
 
@@ -69,6 +68,7 @@ def evaluate(
     tagger: str = "auto",
     rerankers: Sequence[Reranker] = (),
     search_options: SearchOptions | None = None,
+    is_detailed: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Run every system on every data folder and return what was measured.
@@ -76,7 +76,7 @@ def evaluate(
     Each folder is indexed into fresh collections, which are removed whatever happens. All input is checked before
     anything is sent. Each system is asked for ``max(top_k, 10)`` rows, since the measures look at ten.
 
-    A query is *missed* if none of its relevant rows is among the first `top_k`; `metrics.classify_miss` says why.
+    A query is *missed* if none of its relevant rows is among the first `top_k`; `misses.explain_miss` says why.
     Latency is that of the system's read path as its caller sees it, one query at a time, without the embedding of the
     query, after a few queries that don't count.
 
@@ -95,6 +95,8 @@ def evaluate(
         rerankers: each of union, rrf and mem0 is also measured with each of them, as "union+NAME"; only those that
             `systems` names so, where it does.
         search_options: of union, rrf and mem0, where they differ from the defaults.
+        is_detailed: whether the signals of every query are noted, which a page with pictures shows; one more search
+            each, not timed.
         progress: told how far the work is.
 
     Raises:
@@ -138,13 +140,21 @@ def evaluate(
                 rerankers=stages,
                 search_options=search_options,
             )
-            results += _run_dataset(dataset, bench, names=names, top_k=top_k, progress=report_step, analyzers=analyzers)
+            results += _run_dataset(
+                dataset,
+                bench,
+                names=names,
+                top_k=top_k,
+                is_detailed=is_detailed,
+                progress=report_step,
+                analyzers=analyzers,
+            )
     finally:
         connection.close()
     settings = {
         "top_k": top_k,
-        "rows_asked_for": _depth(top_k),
-        "pool": pool_size(_depth(top_k)),
+        "rows_asked_for": depth_of(top_k),
+        "pool": pool_size(depth_of(top_k)),
         "embedder": cached.name,
         "dims": cached.dims,
         "server": f"{server.get('distribution', 'elasticsearch')} {server['number']}",
@@ -173,10 +183,6 @@ def _shown(stage: Reranker) -> dict[str, Any]:
     return {"pool": stage.pool, "weight": stage.weight, "deadline_s": stage.deadline}
 
 
-def _depth(top_k: int) -> int:
-    return max(top_k, metrics.DEEPEST_RANK)
-
-
 def _versions() -> dict[str, str]:
     found = {"mem-opensearch": __version__}
     for package in ("mem0ai", "spacy", "ir-measures"):  # spacy: without it, mem0's entities and lemmas are off
@@ -193,6 +199,7 @@ def _run_dataset(
     *,
     names: Sequence[str],
     top_k: int,
+    is_detailed: bool,
     progress: Progress,
     analyzers: set[str],
 ) -> list[Result]:
@@ -201,14 +208,26 @@ def _run_dataset(
 
     vectors = bench.embedder.embed_documents([memory.text for memory in dataset.memories], embedded)
     query_vectors = bench.embedder.embed_queries([query.text for query in dataset.queries])
+    library = Library(dataset, vectors, query_vectors)
     results = []
     with ExitStack() as stack:
         for name in names:
             system = stack.enter_context(_dropped_at_the_end(system_for(name, bench)))
             label = f"{dataset.name}: index for {name}"
             system.index(dataset, vectors, lambda done, total, label=label: progress(label, done, total))  # type: ignore[misc]
-            outcomes = _ask_all(system, dataset, query_vectors, top_k=top_k, bench=bench, progress=progress)
-            results.append(_summarise(dataset, name, bench.embedder.name, outcomes))
+            outcomes = ask_all(
+                system,
+                dataset,
+                query_vectors,
+                library=library,
+                top_k=top_k,
+                embedder=bench.embedder,
+                is_detailed=is_detailed,
+                progress=progress,
+            )
+            results.append(
+                summarise(dataset, system=name, embedder=bench.embedder.name, outcomes=outcomes, depth=depth_of(top_k))
+            )
         if "own" in vars(bench):
             analyzers.add(str(bench.own.store.col_info()["analyzer"]))
     return results
@@ -226,59 +245,3 @@ def _dropped_at_the_end(system: System) -> Iterator[System]:
             error.add_note(f"and what '{system.name}' had indexed could not be removed: {second}")
         raise
     system.drop()
-
-
-def _ask_all(
-    system: System, dataset: Dataset, vectors: Vectors, *, top_k: int, bench: Bench, progress: Progress
-) -> dict[str, Outcome]:
-    depth = _depth(top_k)
-    asked = list(zip(dataset.queries, vectors, strict=True))
-    for query, vector in asked[:WARM_UP_QUERIES]:
-        system.search(query, vector, top_k=depth)
-    outcomes = {}
-    for done, (query, vector) in enumerate(asked, start=1):
-        requests, embedding, begun = system.requests, bench.embedder.seconds, time.perf_counter()
-        ranking = system.search(query, vector, top_k=depth)
-        seconds = time.perf_counter() - begun - (bench.embedder.seconds - embedding)
-        requests = system.requests - requests
-        failure = None
-        if metrics.is_missed(ranking, relevant=query.relevant, top_k=top_k):
-            candidates = system.candidates(query, vector, top_k=depth)
-            failure = metrics.classify_miss(candidates, relevant=query.relevant)
-        outcomes[query.id] = _outcome(query, ranking, seconds=seconds, requests=requests, failure=failure)
-        progress(f"{dataset.name}: ask {system.name}", done, len(asked))
-    return outcomes
-
-
-def _outcome(query: Query, ranking: Sequence[str], *, seconds: float, requests: int, failure: str | None) -> Outcome:
-    return Outcome(
-        ranking=tuple(ranking),
-        seconds=seconds,
-        requests=requests,
-        reciprocal_rank=metrics.reciprocal_rank(ranking, relevant=query.relevant),
-        owner=query.user_id,
-        failure=failure,
-    )
-
-
-def _summarise(dataset: Dataset, system: str, embedder: str, outcomes: dict[str, Outcome]) -> Result:
-    rankings = {query_id: outcome.ranking for query_id, outcome in outcomes.items()}
-    scores: dict[str, Any] = metrics.rank_metrics(rankings, {query.id: query.relevant for query in dataset.queries})
-    judged = [query for query in dataset.queries if query.stale]
-    if judged:
-        right = sum(
-            metrics.is_new_over_old(rankings[query.id], relevant=query.relevant, stale=query.stale) for query in judged
-        )
-        scores[NEW_OVER_OLD] = right / len(judged)
-    classes = Counter(outcome.failure for outcome in outcomes.values())
-    milliseconds = [outcome.seconds * 1000 for outcome in outcomes.values()]
-    return Result(
-        dataset=dataset.name,
-        system=system,
-        embedder=embedder,
-        metrics=scores,
-        latency_ms={"p50": metrics.percentile(milliseconds, 0.5), "p95": metrics.percentile(milliseconds, 0.95)},
-        failures={name: classes[name] for name in metrics.FAILURES},
-        requests_per_query=sum(outcome.requests for outcome in outcomes.values()) / len(outcomes),
-        outcomes=outcomes,
-    )
