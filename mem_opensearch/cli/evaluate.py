@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path  # noqa: TC003 - typer reads the annotation when it runs
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from mem_opensearch.cli.output import CANT, INTERRUPTED, STDOUT, check_target, ended_like_interrupted, leave, write_json
 from mem_opensearch.cli.search import object_of
 from mem_opensearch.errors import InvalidInputError, MemOpenSearchError
-from mem_opensearch.evaluate.datasets import ENTITIES_FIELDS
+from mem_opensearch.evaluate.datasets import ENTITIES_FIELDS, load_datasets
+from mem_opensearch.evaluate.files import check_files, read_tuned, write_files
 from mem_opensearch.evaluate.runner import AS_OF, URL_VARIABLE
 from mem_opensearch.evaluate.runner import evaluate as run_evaluation
 from mem_opensearch.evaluate.systems import DEFAULT_SYSTEMS, SYSTEMS, TAGGERS
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from mem_opensearch.evaluate.runner import Progress
     from mem_opensearch.rerank import Reranker
     from mem_opensearch.search import SearchOptions
+
+Kind = Literal["type", "variant"]
 
 WIDEST_TABLE = 1000  # columns, when the width that a table needs is measured
 
@@ -75,6 +78,17 @@ def evaluate(
         str | None,
         typer.Option(metavar="JSON", help='Options of union, rrf and mem0, as {"normaliser": "log"}.'),
     ] = None,
+    by: Annotated[Kind | None, typer.Option(help="A further table: the measures for each kind of question.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one page with pictures, and the texts of bad queries.")
+    ] = None,
+    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as Markdown.")] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the pictures there, as SVG and PNG.")
+    ] = None,
+    tune: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="JSON of 'tune', whose weights are drawn as a heat map.")
+    ] = None,
     url: Annotated[
         str | None,
         typer.Option(envvar=URL_VARIABLE, help="The server, or 'local' for the local node. [default: local]"),
@@ -86,6 +100,9 @@ def evaluate(
     """
     try:
         check_target(json)
+        check_files(html=html, md=md, pictures=pictures)
+        tuned = None if tune is None else read_tuned(tune)
+        is_detailed = html is not None or pictures is not None
         with ended_like_interrupted(), _progress_bar() as progress:
             report = run_evaluation(
                 folders,
@@ -100,9 +117,12 @@ def evaluate(
                 tagger=tagger,
                 search_options=_search_options(search_options),
                 rerankers=_rerankers(rerank or [], rerank_options),
+                is_detailed=is_detailed,
                 progress=progress,
             )
-        _write(report, json)
+        datasets = load_datasets(folders) if is_detailed else []
+        write_files(report, datasets, html=html, md=md, pictures=pictures, tuned=tuned)
+        _write(report, json, by)
     except MemOpenSearchError as error:
         leave(f"error: {error}", error, CANT)
     except KeyboardInterrupt as error:
@@ -125,19 +145,19 @@ def _search_options(text: str | None) -> SearchOptions | None:
     return StoreConfig(search=given).search if given else None  # which says what is wrong in one sentence
 
 
-def _write(report: Report, target: str | None) -> None:
+def _write(report: Report, target: str | None, by: Kind | None) -> None:
     if target is not None:
         write_json(report.to_json(), target)
         if target == STDOUT:
             return
     from rich.console import Console
 
-    table = report.to_table()
-    console = Console()
-    # In a narrower terminal, and in a file, a wrapped line is better than numbers cut short.
-    needed = console.measure(table, options=console.options.update(width=WIDEST_TABLE)).maximum
-    console.width = max(console.width, needed)
-    console.print(table)
+    for table in [report.to_table(), *([] if by is None else [report.to_kinds_table(by)])]:
+        console = Console()
+        # In a narrower terminal, and in a file, a wrapped line is better than numbers cut short.
+        needed = console.measure(table, options=console.options.update(width=WIDEST_TABLE)).maximum
+        console.width = max(console.width, needed)
+        console.print(table)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ MENDS: Final[Mapping[str, str]] = {
     "not_yet": "not yet there: give the memory its date, or search without --as-of",
     "weak_evidence": "too little evidence: lower `threshold` to {evidence:.2f} or less, or take another embedder",
     "held_down": "held down by another memory: change one weight at a time, or add a reranker",
+    "without_weights": "held down by '{signal}', and this mode has no weights: take mode union, another embedder, or a "
+    "reranker",
     "reranked_down": "the reranker moved it down: give it a smaller weight, or take another one",
     "outside_meaning": "mode mem0 ranks only what is near in meaning: take mode union, or another embedder",
 }
@@ -50,7 +52,7 @@ class Miss:
     Attributes:
         failure: one of `metrics.FAILURES`.
         memory: id of that memory.
-        reason: a key of `MENDS`.
+        reason: in one word, see `MENDS`.
         sentence: the reason in words.
         mend: what would mend it, in one sentence.
         cosine: of the memory and the question, in [-1, 1].
@@ -129,7 +131,7 @@ def explain_miss(
     if failure == "below_threshold":
         evidence = _evidence(details, candidates.scores.get(farthest, cosine))
         threshold = details["threshold"] if details else candidates.threshold
-        sentence = f"its best evidence, {evidence:.2f}, lies below the threshold" + (
+        sentence = f"its best evidence, {evidence:.3f}, lies below the threshold" + (
             "" if threshold is None else f" {threshold:g}"
         )
         mend = MENDS["weak_evidence"].format(evidence=_floor(evidence))
@@ -170,6 +172,8 @@ def _ranked_low(known: dict[str, Any], *, ranking: Sequence[str], seen: Seen | N
     had, has = contributions(details).get(signal, 0.0), contributions(best or {}).get(signal, 0.0)
     sentence = f"it stands at place {known['rank']}; '{signal}' adds {had:.3f} to it, and {has:.3f} to '{winner}'"
     mend = SIGNAL_MENDS.get(signal, MENDS["held_down"])
+    if "parts" not in details or "union_score" in details:
+        mend = MENDS["without_weights"].format(signal=signal)
     return Miss(**known, reason="held_down", sentence=sentence, mend=mend, signal=signal)
 
 

@@ -180,6 +180,29 @@ class Report:
             before = result.dataset
         return table
 
+    def to_kinds_table(self, kind: str) -> Table:
+        """Return the measures for each kind of question, of the sets that tell kinds.
+
+        Args:
+            kind: "type" or "variant".
+        """
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=f"by {kind}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for name in ("dataset", "system", kind):
+            table.add_column(name, no_wrap=True)
+        for name in ("queries", *MEASURES, "missed"):
+            table.add_column(HEADS.get(name, name), justify="right", no_wrap=True)
+        for result in self.results:
+            for value, group in result.groups.get(kind, {}).items():
+                numbers = [f"{group.metrics[name]:.3f}" for name in MEASURES]
+                table.add_row(
+                    Text(result.dataset), result.system, Text(value), str(group.queries), *numbers, str(group.missed)
+                )
+        return table
+
     def _cells(self, result: Result, shown: list[str], *, first: bool) -> list[str]:
         metrics = [f"{result.metrics[name]:.3f}" if name in result.metrics else "" for name in shown]
         comparison = self.comparison_of(result)

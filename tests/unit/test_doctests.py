@@ -25,6 +25,8 @@ MODULES = [
     "index.names",
     "profiles",
     "queries",
+    "evaluate.charts",
+    "evaluate.markdown",
     "evaluate.metrics",
     "evaluate.misses",
     "evaluate.report",
