@@ -15,6 +15,7 @@ from mem_opensearch.cli.inspect import inspect
 from mem_opensearch.cli.node import app as node_app
 from mem_opensearch.cli.search import add, search, why
 from mem_opensearch.cli.transfer import annotate, export, import_, migrate
+from mem_opensearch.cli.tune import tune
 from mem_opensearch.init import init
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
@@ -22,6 +23,7 @@ app.command()(init)
 app.command()(demo)
 app.command()(doctor)
 app.command()(evaluate)
+app.command()(tune)
 app.command()(add)
 app.command()(search)
 app.command()(why)
