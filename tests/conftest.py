@@ -7,6 +7,7 @@ needs a server and has none fails.
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,3 +107,15 @@ def make_store(opensearch_url: str, collection: str) -> Iterator[Callable[..., O
 def store(make_store: Callable[..., OpenSearchVectorStore]) -> OpenSearchVectorStore:
     """A store on the test's collection."""
     return make_store()
+
+
+@pytest.fixture(scope="session")
+def browser_programs() -> list[str]:
+    """Paths of Chromium and its driver. Without them the tests fail where CI runs, and are skipped elsewhere."""
+    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
+    if not all(found):
+        said = "nothing was tested in a browser: apt-get install chromium chromium-driver fonts-noto-cjk"
+        if os.environ.get("CI"):
+            pytest.fail(said)
+        pytest.skip(said)
+    return found

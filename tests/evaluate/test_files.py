@@ -1,7 +1,6 @@
 """The page, the Markdown and the pictures of a report: whole, in need of nothing, and safe with hostile text."""
 
 import json
-import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -144,10 +143,9 @@ def test_a_tune_file_of_another_form_is_refused(run, tea_folder, tmp_path, tuned
     assert (result.exit_code, "expected {" in result.stderr) == (2, True)
 
 
-def test_the_page_in_a_browser(hostile, tmp_path):
+def test_the_page_in_a_browser(hostile, tmp_path, browser_programs):
     """Chromium runs no script of it and loads nothing; its picture is of the size asked for."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert browser, "Chromium is missing: apt-get install chromium"
+    browser, _ = browser_programs
     (tmp_path / "r.html").write_text(html_page(*hostile), encoding="utf-8")
     picture = tmp_path / "r.png"
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]

@@ -148,18 +148,6 @@ def live():
         thread.join(30)
 
 
-@pytest.fixture(scope="session")
-def browser_programs():
-    """Paths of Chromium and its driver. Without them the tests fail where CI runs, and are skipped elsewhere."""
-    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if not all(found):
-        said = "the page was not tested in a browser: apt-get install chromium chromium-driver fonts-noto-cjk"
-        if os.environ.get("CI"):
-            pytest.fail(said)
-        pytest.skip(said)
-    return found
-
-
 @pytest.fixture
 def open_browser(browser_programs):
     """Open an address in Chromium, of a size, in dark or light, with the languages that it asks for."""
