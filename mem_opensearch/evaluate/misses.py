@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.evaluate.metrics import classify_miss
+from mem_opensearch.fusion import parts_of
 from mem_opensearch.fusion.rrf import RRF_K
 
 if TYPE_CHECKING:
@@ -181,18 +182,13 @@ def contributions(details: Mapping[str, Any]) -> dict[str, float]:
     """Return what each signal added to a score, in any mode; see `Searcher.search`, `explain`.
 
     >>> contributions({"semantic_score": 0.5, "bm25_score": None, "entity_boost": 0.0})
-    {'meaning': 0.5, 'words': 0.0, 'entity': 0.0}
+    {'meaning': 0.5}
     >>> contributions({"union_score": 0.4, "ranks": {"words": 1}})
     {'words': 0.01639344262295082}
     """
     if "union_score" in details:
         return {signal: 1 / (RRF_K + rank) for signal, rank in details["ranks"].items()}
-    if "parts" in details:
-        return dict(details["parts"])
-    return {name: details.get(key) or 0.0 for key, name in _MEM0_NAMES.items()}
-
-
-_MEM0_NAMES = {"semantic_score": "meaning", "bm25_score": "words", "entity_boost": "entity"}
+    return parts_of(details)
 
 
 def held_down_by(parts: Mapping[str, float], winner: Mapping[str, float]) -> str | None:
