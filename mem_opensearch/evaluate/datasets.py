@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
-import orjson
-
 from mem_opensearch.errors import ConfigError, InvalidInputError
-from mem_opensearch.store.documents import check_id
+from mem_opensearch.evaluate.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+
+    from mem_opensearch.evaluate.lines import Line
 
 EntitiesField = Literal["entities", "entities_resolved", "none"]
 """The key of a memory that holds the names it is said to name; with "none" no names are given."""
@@ -90,54 +89,6 @@ class Dataset:
     queries: tuple[Query, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One line of a file, with its place for messages."""
-
-    path: Path
-    number: int
-    values: dict[str, object]
-
-    def error(self, what: str) -> InvalidInputError:
-        return InvalidInputError(f"{self.path}, line {self.number}: {what}")
-
-    def text(self, key: str) -> str:
-        if key not in self.values:
-            raise self.error(f"the key '{key}' is missing")
-        value = self.values[key]
-        if not isinstance(value, str) or not value.strip():
-            raise self.error(f"'{key}' is {_describe(value)}, expected a text that is not blank")
-        return value
-
-    def optional_text(self, key: str) -> str | None:
-        return None if self.values.get(key) is None else self.text(key)
-
-    def optional_moment(self, key: str) -> str | None:
-        text = self.optional_text(key)
-        if text is not None:
-            try:
-                datetime.fromisoformat(text)
-            except ValueError:
-                raise self.error(f"'{key}' is no date in ISO 8601") from None
-        return text
-
-    def row_id(self) -> str:
-        try:
-            return check_id(self.text("id"))
-        except InvalidInputError as error:
-            if str(self.path) in str(error):
-                raise
-            raise self.error(str(error)) from None
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.values.get(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-            raise self.error(f"'{key}' is {_describe(value)}, expected a list of texts that are not empty")
-        return tuple(dict.fromkeys(value))
-
-
 _Row = TypeVar("_Row", Memory, Query)
 
 
@@ -201,10 +152,10 @@ def load_dataset(folder: Path | str, *, name: str | None = None, entities_field:
     return Dataset(name=name or folder.resolve().name, memories=memories, queries=queries)
 
 
-def _read_rows(path: Path, build: Callable[[_Line], _Row]) -> tuple[_Row, ...]:
+def _read_rows(path: Path, build: Callable[[Line], _Row]) -> tuple[_Row, ...]:
     rows: dict[str, _Row] = {}
     lines: dict[str, int] = {}
-    for line in _read_lines(path):
+    for line in read_lines(path):
         row = build(line)
         if row.id in rows:
             raise line.error(f"the id '{row.id}' is taken already, by line {lines[row.id]}")
@@ -215,25 +166,7 @@ def _read_rows(path: Path, build: Callable[[_Line], _Row]) -> tuple[_Row, ...]:
     return tuple(rows.values())
 
 
-def _read_lines(path: Path) -> Iterator[_Line]:
-    """Yield the lines that are not blank, as objects."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InvalidInputError(f"{path} can't be read: {error.strerror}") from error
-    for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if not raw.strip():
-            continue
-        try:
-            values = orjson.loads(raw)
-        except orjson.JSONDecodeError as error:
-            raise InvalidInputError(f"{path}, line {number}: this is not JSON: {error}") from None
-        if not isinstance(values, dict):
-            raise InvalidInputError(f"{path}, line {number}: {_describe(values)}, expected an object")
-        yield _Line(path, number, values)
-
-
-def _memory_of(line: _Line, entities_field: EntitiesField) -> Memory:
+def _memory_of(line: Line, entities_field: EntitiesField) -> Memory:
     return Memory(
         id=line.row_id(),
         text=line.text("text"),
@@ -243,7 +176,7 @@ def _memory_of(line: _Line, entities_field: EntitiesField) -> Memory:
     )
 
 
-def _query_of(line: _Line, memories: dict[str, Memory], memory_file: str) -> Query:
+def _query_of(line: Line, memories: dict[str, Memory], memory_file: str) -> Query:
     query = Query(
         id=line.row_id(),
         text=line.text("query").strip(),
@@ -271,11 +204,3 @@ def _query_of(line: _Line, memories: dict[str, Memory], memory_file: str) -> Que
     if both:
         raise line.error(f"'{min(both)}' is both in 'relevant' and in 'stale'")
     return query
-
-
-def _describe(value: object) -> str:
-    """Return what a value is, without its text: memories are personal data."""
-    if isinstance(value, str):
-        return "an empty text" if not value else "a blank text" if not value.strip() else "a text"
-    names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number"}
-    return "null" if value is None else names.get(type(value), type(value).__name__)
