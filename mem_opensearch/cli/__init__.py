@@ -12,6 +12,7 @@ from mem_opensearch.cli.demo import demo
 from mem_opensearch.cli.doctor import doctor
 from mem_opensearch.cli.evaluate import evaluate
 from mem_opensearch.cli.inspect import inspect
+from mem_opensearch.cli.label import label
 from mem_opensearch.cli.node import app as node_app
 from mem_opensearch.cli.search import add, search, why
 from mem_opensearch.cli.transfer import annotate, export, import_, migrate
@@ -24,6 +25,7 @@ app.command()(demo)
 app.command()(doctor)
 app.command()(evaluate)
 app.command()(tune)
+app.command()(label)
 app.command()(add)
 app.command()(search)
 app.command()(why)

@@ -81,7 +81,7 @@ def search(  # noqa: PLR0917 - the options of a command
             top_k=top_k,
             threshold=threshold,
             mode=mode,  # type: ignore[arg-type] # checked there
-            as_of=_moment(as_of),
+            as_of=moment_of(as_of),
             show_expired=show_expired,
             explain=explain,
             rerank=reranker_of(rerank, rerank_options),
@@ -125,7 +125,7 @@ def why(  # noqa: PLR0917 - the options of a command
             top_k=top_k,
             threshold=threshold,
             mode=mode,
-            as_of=_moment(as_of),
+            as_of=moment_of(as_of),
             show_expired=show_expired,
         )
     if as_json:
@@ -159,7 +159,7 @@ def add(  # noqa: PLR0917 - the options of a command
     with cli_errors(), make_searcher(url, collection, embedder) as searcher:
         lines = [line for text in texts for line in (sys.stdin.read().splitlines() if text == STDOUT else [text])]
         scope = _scope(user, agent, run)
-        moment = _moment(created_at) or datetime.now(UTC)
+        moment = moment_of(created_at) or datetime.now(UTC)
         payload = {**object_of(metadata, "--metadata"), **scope, "created_at": moment.isoformat()}
         added = _store(searcher, load(embedder), [line for line in lines if line.strip()], payload)
     write_json(added, STDOUT) if as_json else typer.echo("\n".join(each["id"] for each in added))
@@ -250,7 +250,8 @@ def object_of(text: str | None, option: str) -> dict[str, Any]:
     return found
 
 
-def _moment(text: str | None) -> datetime | None:
+def moment_of(text: str | None) -> datetime | None:
+    """Return the time that an option of a command names, in UTC where it names no zone."""
     if text is None:
         return None
     try:

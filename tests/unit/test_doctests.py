@@ -32,6 +32,7 @@ MODULES = [
     "evaluate.report",
     "evaluate.seen",
     "evaluate.systems",
+    "label.agreement",
     "rerank.answer_types",
     "rerank.blend",
     "rerank.configured",
