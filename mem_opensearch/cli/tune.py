@@ -50,7 +50,7 @@ def tune(
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the report as JSON here; '-' is stdout, without tables.")
     ] = None,
-    embedder: Annotated[str, typer.Option(help="'use', or 'module:callable' that returns an embedder.")] = "use",
+    embedder: Annotated[str, typer.Option(help="'use', 'e5', or 'module:callable' that returns an embedder.")] = "use",
     analyzer: Annotated[str, typer.Option(help="Chinese analysis: auto, ik, smartcn, jieba or bigram.")] = "auto",
     as_of: Annotated[
         str | None,

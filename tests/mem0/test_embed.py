@@ -128,7 +128,7 @@ def test_known_names_load(user_module):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("e5", "unknown embedder 'e5'; known are 'use' and 'module:callable'"),
+        ("e6", "unknown embedder 'e6'; known are 'use', 'e5' and 'module:callable'"),
         ("", "unknown embedder ''"),
         ("use:", "unknown embedder 'use:'"),
         ("no_such_module:Thing", "can't be loaded: No module named 'no_such_module'"),
