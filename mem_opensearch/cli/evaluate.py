@@ -13,6 +13,7 @@ from mem_opensearch.cli.search import object_of
 from mem_opensearch.errors import InvalidInputError, MemOpenSearchError
 from mem_opensearch.evaluate.datasets import ENTITIES_FIELDS, load_datasets
 from mem_opensearch.evaluate.files import check_files, read_tuned, write_files
+from mem_opensearch.evaluate.kept import named_embedder
 from mem_opensearch.evaluate.runner import AS_OF, URL_VARIABLE
 from mem_opensearch.evaluate.runner import evaluate as run_evaluation
 from mem_opensearch.evaluate.systems import DEFAULT_SYSTEMS, SYSTEMS, TAGGERS
@@ -41,6 +42,9 @@ def evaluate(
         typer.Option(help=f"May be given again. One of: {', '.join(SYSTEMS)}. Default: {', '.join(DEFAULT_SYSTEMS)}."),
     ] = None,
     embedder: Annotated[str, typer.Option(help="'use', 'e5', or 'module:callable' that returns an embedder.")] = "use",
+    cache: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep vectors there for the next run; texts are not kept.")
+    ] = None,
     top_k: Annotated[int, typer.Option(help="How many rows the user of a search reads.")] = 10,
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write JSON here; '-' is stdout, without table.")
@@ -107,7 +111,7 @@ def evaluate(
             report = run_evaluation(
                 folders,
                 systems=system or DEFAULT_SYSTEMS,
-                embedder=embedder,
+                embedder=named_embedder(embedder, cache),
                 top_k=top_k,
                 url=url,
                 analyzer=analyzer,

@@ -11,6 +11,7 @@ from mem_opensearch.cli.output import CANT, INTERRUPTED, STDOUT, check_target, e
 from mem_opensearch.cli.search import reranker_of
 from mem_opensearch.errors import ConfigError, MemOpenSearchError
 from mem_opensearch.evaluate.datasets import ENTITIES_FIELDS
+from mem_opensearch.evaluate.kept import named_embedder
 from mem_opensearch.evaluate.metrics import MEASURES
 from mem_opensearch.evaluate.runner import AS_OF, URL_VARIABLE
 from mem_opensearch.evaluate.systems import TAGGERS
@@ -51,6 +52,9 @@ def tune(
         str | None, typer.Option(metavar="FILE", help="Write the report as JSON here; '-' is stdout, without tables.")
     ] = None,
     embedder: Annotated[str, typer.Option(help="'use', 'e5', or 'module:callable' that returns an embedder.")] = "use",
+    cache: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep vectors there for the next run; texts are not kept.")
+    ] = None,
     analyzer: Annotated[str, typer.Option(help="Chinese analysis: auto, ik, smartcn, jieba or bigram.")] = "auto",
     as_of: Annotated[
         str | None,
@@ -84,7 +88,7 @@ def tune(
                 seed=seed,
                 thorough=thorough,
                 reranker=reranker_of(rerank, rerank_options),
-                embedder=embedder,
+                embedder=named_embedder(embedder, cache),
                 url=url,
                 analyzer=analyzer,
                 as_of=as_of,

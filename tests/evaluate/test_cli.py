@@ -71,6 +71,13 @@ def test_table_and_json_file(run, tea_folder, tmp_path, monkeypatch):
     assert "…" not in result.stdout  # nothing is cut, however narrow the terminal
 
 
+def test_vectors_are_kept_for_the_next_run(run, tea_folder, tmp_path):
+    said = [run(tea_folder, "--system", "semantic", "--cache", tmp_path / "kept", "--json", "-") for _ in range(2)]
+    first, second = (json.loads(result.stdout)["results"][0]["metrics"] for result in said)
+    assert first == second
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["constant_embedder-Constant-2.sqlite"]
+
+
 def test_options_of_the_search(run, tea_folder):
     options = ["--search-options", '{"weights": {"words": 0}, "normaliser": "log"}']
     result = run(tea_folder, "--system", "union", *options, "--json", "-")
