@@ -107,7 +107,11 @@ def _write(searcher: Searcher, out: Path, judged: Several[Judgement]) -> Written
 
 
 def _memory_of(row: Any) -> dict[str, Any]:  # noqa: ANN401 - a hit
-    kept = {key: row.payload[key] for key in ("user_id", "created_at", "entities") if row.payload.get(key)}
+    kept = {
+        key: row.payload[key]
+        for key in ("user_id", "created_at", "expiration_date", "entities")
+        if row.payload.get(key)
+    }
     return {"id": row.id, "text": row.payload["data"], **kept}
 
 

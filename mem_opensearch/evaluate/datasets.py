@@ -1,9 +1,9 @@
 """Read a folder of evaluation data, and refuse whatever is wrong in it.
 
-A folder holds ``memories.jsonl`` or ``passages.jsonl`` (`id`, `text`; optionally `user_id`, `created_at`, `entities`)
-and ``queries.jsonl`` (`id`, `query`, `relevant`; optionally `user_id`, `asked_at`, `stale`, `type`, `variant`).
-Names may also be read from `entities_resolved`. Other keys are left alone: data sets carry answers and notes of their
-own.
+A folder holds ``memories.jsonl`` or ``passages.jsonl`` (`id`, `text`; optionally `user_id`, `created_at`,
+`expiration_date`, `entities`) and ``queries.jsonl`` (`id`, `query`, `relevant`; optionally `user_id`, `asked_at`,
+`stale`, `type`, `variant`). Names may also be read from `entities_resolved`. Other keys are left alone: data sets carry
+answers and notes of their own.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Memory:
         text: what is indexed.
         user_id: whose it is; None in a set that belongs to nobody.
         created_at: ISO 8601, or None.
+        expiration_date: ISO 8601, or None; from then on it is not found.
         entities: names that the data set gives for this text, from the field that was asked for.
     """
 
@@ -46,6 +47,7 @@ class Memory:
     text: str
     user_id: str | None = None
     created_at: str | None = None
+    expiration_date: str | None = None
     entities: tuple[str, ...] = ()
 
 
@@ -172,6 +174,7 @@ def _memory_of(line: Line, entities_field: EntitiesField) -> Memory:
         text=line.text("text"),
         user_id=line.optional_text("user_id"),
         created_at=line.optional_text("created_at"),
+        expiration_date=line.optional_moment("expiration_date"),
         entities=() if entities_field == "none" else line.texts(entities_field),
     )
 

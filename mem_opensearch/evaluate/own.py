@@ -139,6 +139,8 @@ def payload_of(memory: Memory) -> dict[str, Any]:
         payload["user_id"] = memory.user_id
     if memory.created_at is not None:
         payload["created_at"] = memory.created_at
+    if memory.expiration_date is not None:
+        payload["expiration_date"] = memory.expiration_date
     if memory.entities:
         payload["entities"] = list(memory.entities)
     return payload

@@ -46,6 +46,20 @@ def test_not_in_the_pool_for_its_cosine(many, run_evaluation):
     assert (mem0.failure, mem0.reason) == ("ranked_low", "outside_meaning")  # its words were found
 
 
+def test_expired(make_folder, run_evaluation):
+    folder = make_folder(
+        [
+            {"id": "over", "text": "车停在三楼 20", "expiration_date": "2025-03-01T09:00:00+08:00"},
+            {"id": "other", "text": "车停在家里 21", "expiration_date": "2999-01-01"},
+        ],
+        [{"id": "q", "query": "车停在哪里 20", "relevant": ["over"]}],
+    )
+    miss = miss_of(run_evaluation([folder], systems=["union"]), "q")
+    assert (miss.failure, miss.reason, miss.memory) == ("not_in_pool", "expired", "over")
+    assert miss.sentence.startswith("it expired before")
+    assert miss.mend == misses.MENDS["expired"]
+
+
 def test_not_yet_there(make_folder, run_evaluation):
     folder = make_folder(
         [

@@ -80,6 +80,8 @@ def test_the_wheel_holds_templates_data_and_sources(wheel):
         "mem_opensearch/node/locks/3.6.0.json",
         "mem_opensearch/node/locks/2.19.1.json",
         "mem_opensearch/demo/data/keyword_zh/memories.jsonl",
+        "mem_opensearch/evaluate/templates/report.css",
+        "mem_opensearch/evaluate/templates/report.html",
         "mem_opensearch/inspect/templates/page.html",
         "mem_opensearch/inspect/static/inspect.js",
         "mem_opensearch/inspect/locale/zh-Hant.json",
