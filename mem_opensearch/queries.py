@@ -40,6 +40,8 @@ the sigmoid would no longer rank. Measured, see docs/architecture.md.
 
 BM25_K1: Mapping[str, float] = {"text": 1.6, "text.bigram": 1.6, "text.en": 1.6, "text.code": 1.2}
 """k1 of each field that is scored by BM25: those of `index_templates/common.json`, 1.2 where it says nothing."""
+BM25_B: float = 0.5
+"""b of those fields whose k1 is not 1.2."""
 
 
 def boosts_for(*, legacy_bm25: bool) -> Mapping[str, float]:

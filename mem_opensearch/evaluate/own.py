@@ -7,9 +7,11 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import BackendError
 from mem_opensearch.evaluate.metrics import Candidates
 from mem_opensearch.evaluate.seen import Seen
+from mem_opensearch.queries import BM25_B, BM25_K1
 from mem_opensearch.search import Searcher
 from mem_opensearch.store import EntityLinker, EntityStore, MemoryText
 from mem_opensearch.store.annotations import moment_of
@@ -37,6 +39,10 @@ def pool_size(top_k: int) -> int:
     (60, 200)
     """
     return max(4 * top_k, 60)
+
+
+SIMILARITY = "memory"
+"""Name that `index_templates/common.json` gives to the BM25 of the fields of words."""
 
 
 class OwnIndex:
@@ -96,6 +102,23 @@ class OwnIndex:
             raise BackendError(f"'{self.store.collection_name}' holds {stored} memories after {total} were written")
         self.entities.col_info()  # refreshes
         self._is_filled = True
+
+    def score_words_by(self, *, k1: float = BM25_K1["text"], b: float = BM25_B) -> None:
+        """Score the fields of words by BM25 with other parameters; what is stored is the same for all.
+
+        The collection is closed for it, and open again when this returns.
+
+        Raises:
+            BackendError: the server can't.
+        """
+        client, name = self.store.client, self.store.collection_name
+        client.request("POST", path_of(name, "_close"))
+        try:
+            similarity = {f"index.similarity.{SIMILARITY}": {"type": "BM25", "k1": k1, "b": b}}
+            client.request("PUT", path_of(name, "_settings"), body=similarity)
+        finally:
+            client.request("POST", path_of(name, "_open"))
+            client.request("GET", path_of("_cluster", "health", name), params={"wait_for_status": "yellow"})
 
     @cached_property
     def searcher(self) -> Searcher:

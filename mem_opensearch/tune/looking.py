@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,11 @@ from mem_opensearch.tune.variables import (
     needs_search,
     options_of,
     rerank_of,
+    similarity_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mem_opensearch.embed import Embedder
     from mem_opensearch.evaluate.datasets import Query
@@ -121,17 +123,40 @@ class Rankings:
         key = tuple(sorted((name, value) for name, value in fragment_of(choice).items() if needs_search(name)))
         if options.mode == "mem0":
             key = (*key, ("mode", "mem0"))
+        similarity = similarity_of(choice)
+        key = (*key, *sorted(similarity.items()))
         if key not in self._looked:
-            searchers = {
-                id(index): Searcher(index.store, embedder=self._embedder, entities=index.entities, options=options)
-                for index in (question.index for question in self._questions)
-            }
-            looked = []
-            for done, question in enumerate(self._questions, start=1):
-                looked.append(self._look(question, searchers[id(question.index)]))
-                self._tell(done, len(self._questions))
-            self._looked[key] = looked
+            with self._scored_by(similarity):
+                self._looked[key] = self._look_anew(options)
         return self._looked[key]
+
+    def _look_anew(self, options: SearchOptions) -> list[tuple[Looked, Asking]]:
+        searchers = {
+            id(index): Searcher(index.store, embedder=self._embedder, entities=index.entities, options=options)
+            for index in self._indices()
+        }
+        looked = []
+        for done, question in enumerate(self._questions, start=1):
+            looked.append(self._look(question, searchers[id(question.index)]))
+            self._tell(done, len(self._questions))
+        return looked
+
+    def _indices(self) -> list[OwnIndex]:
+        return list({id(question.index): question.index for question in self._questions}.values())
+
+    @contextmanager
+    def _scored_by(self, similarity: Mapping[str, float]) -> Iterator[None]:
+        """Have words scored by other parameters of BM25 for what is done within."""
+        if not similarity:
+            yield
+            return
+        try:
+            for index in self._indices():
+                index.score_words_by(**similarity)
+            yield
+        finally:
+            for index in self._indices():
+                index.score_words_by()
 
     def _look(self, question: Question, searcher: Searcher) -> tuple[Looked, Asking]:
         query = question.query

@@ -6,7 +6,7 @@ import os
 import uuid
 from collections import Counter
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mem_opensearch._version import __version__
 from mem_opensearch.config import LOCAL
@@ -16,20 +16,16 @@ from mem_opensearch.evaluate import metrics
 from mem_opensearch.evaluate.datasets import load_datasets
 from mem_opensearch.evaluate.own import OwnIndex
 from mem_opensearch.evaluate.runner import AS_OF, URL_VARIABLE
-from mem_opensearch.evaluate.significance import permutation_p
 from mem_opensearch.evaluate.systems import extractor_for
 from mem_opensearch.evaluate.vectors import CachingEmbedder
 from mem_opensearch.tune.folds import SEED, folds_of
 from mem_opensearch.tune.looking import Question, Rankings
-from mem_opensearch.tune.report import Row, SetRow, TuneReport, warnings_for
+from mem_opensearch.tune.outcome import grid_of, report_of, row_of
 from mem_opensearch.tune.study import (
     TRIALS,
     Objective,
-    Validated,
-    choose_one,
     choose_together,
     load_optuna,
-    spread_of,
     validate,
 )
 from mem_opensearch.tune.variables import variables_for
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
     from mem_opensearch.embed import Embedder
     from mem_opensearch.evaluate.datasets import Dataset, EntitiesField
     from mem_opensearch.rerank import Reranker
-    from mem_opensearch.tune.variables import Variable
+    from mem_opensearch.tune.report import TuneReport
 
     Progress = Callable[[str, int, int], None]
 
@@ -135,11 +131,13 @@ def tune(
             lambda choice: judge(rankings.ids(choice)), [1 / sizes[question.dataset] for question in questions]
         )
         variables = variables_for(
-            thorough=thorough, rerank=None if reranker is None else (reranker.weight, reranker.pool)
+            thorough=thorough,
+            rerank=None if reranker is None else (reranker.weight, reranker.pool),
+            similarity=_changeable(questions[0].index),
         )
         rows = []
         for done, variable in enumerate(variables, start=1):
-            rows.append(_row(variable, objective, split))
+            rows.append(row_of(variable, objective, split))
             report_step("one variable at a time", done, len(variables))
         tried = iter(range(1, (len(split) + 1) * trials + 1))
         tuned = validate(
@@ -154,7 +152,7 @@ def tune(
                 tell=lambda: report_step("together", next(tried), (len(split) + 1) * trials),
             ),
         )
-        grid = _grid(variables, objective)
+        grid = grid_of(variables, objective)
     settings = {
         "folds": len(split),
         "folds_by": "query" if is_one_user else "user",
@@ -171,9 +169,20 @@ def tune(
         "choices_measured": objective.evaluations,
         "version": __version__,
     }
-    return _report(
+    return report_of(
         metric, questions, objective, tuned, rows=rows, grid=grid, settings=settings, is_one_user=is_one_user
     )
+
+
+def _changeable(index: OwnIndex) -> tuple[str, ...]:
+    """Return the parameters of BM25 that can be varied on the server.
+
+    Where it multiplies BM25 by k1 + 1, another k1 would also be another weight of all words.
+    """
+    dialect = index.store.client.dialect
+    if not dialect.has_cluster:
+        return ()
+    return ("b",) if dialect.has_legacy_bm25 else ("k1", "b")
 
 
 def _split(datasets: Sequence[Dataset], folds: int, seed: int) -> tuple[list[list[int]], bool]:
@@ -218,92 +227,3 @@ def _judge(questions: Sequence[Question], metric: str) -> Callable[[Sequence[Seq
         return found
 
     return judge
-
-
-def _row(variable: Variable, objective: Objective, split: Sequence[Sequence[int]]) -> Row:
-    everything = sorted(place for fold in split for place in fold)
-    found = validate(objective, split, lambda places: choose_one(variable, objective, places))
-    values = [choice.get(variable.name, variable.default) for choice in variable.choices()]
-    means = [objective.mean(choice, everything) for choice in variable.choices()]
-    return Row(
-        name=variable.name,
-        default=variable.default,
-        best=found.chosen.get(variable.name, variable.default),
-        train=found.train,
-        validation=found.validation,
-        gap=found.gap,
-        change=found.validation - means[0],
-        is_option=variable.is_option,
-        values=tuple(zip(values, means, strict=True)),
-    )
-
-
-def _grid(variables: Sequence[Variable], objective: Objective) -> dict[str, Any]:
-    """Return the means over the values of the two numbers that change most; empty where fewer than two do."""
-    everything = range(len(objective.values({})))
-    numbers = [one for one in variables if one.is_option and not isinstance(one.default, str | bool)]
-    spreads = {one.name: spread_of(one, objective, everything) for one in numbers}
-    moving = sorted((one for one in numbers if spreads[one.name]), key=lambda one: -spreads[one.name])
-    if len(moving) < 2:  # noqa: PLR2004 - two axes
-        return {"x": None, "y": None, "cells": []}
-    x, y = moving[:2]
-    cells = []
-    for right in x.choices():
-        for up in y.choices():
-            value = objective.mean({**right, **up}, everything)
-            cells.append([right.get(x.name, x.default), up.get(y.name, y.default), value])
-    return {"x": x.name, "y": y.name, "cells": sorted(cells)}
-
-
-def _report(
-    metric: str,
-    questions: Sequence[Question],
-    objective: Objective,
-    tuned: Validated,
-    *,
-    rows: Sequence[Row],
-    grid: dict[str, Any],
-    settings: dict[str, Any],
-    is_one_user: bool,
-) -> TuneReport:
-    everything = range(len(questions))
-    defaults = objective.values({})
-    default = objective.mean({}, everything)
-    is_kept = tuned.validation <= default or not tuned.chosen
-    p = permutation_p([after - before for after, before in zip(tuned.values, defaults, strict=True)])
-    datasets = []
-    for name in dict.fromkeys(question.dataset for question in questions):
-        places = [place for place in everything if questions[place].dataset == name]
-        datasets.append(
-            SetRow(
-                dataset=name,
-                queries=len(places),
-                users=len({questions[place].owner for place in places}),
-                default=objective.mean({}, places),
-                tuned=objective.mean_of(tuned.values, places),
-            )
-        )
-    return TuneReport(
-        metric=metric,
-        default=default,
-        train=tuned.train,
-        validation=tuned.validation,
-        p=p,
-        is_kept=is_kept,
-        chosen={} if is_kept else tuned.chosen,
-        proposed=tuned.chosen,
-        datasets=tuple(datasets),
-        variables=tuple(sorted(rows, key=lambda row: -row.spread)),
-        warnings=tuple(
-            warnings_for(
-                queries=len(questions),
-                is_one_user=is_one_user,
-                train=tuned.train,
-                validation=tuned.validation,
-                is_kept=is_kept,
-                p=p,
-            )
-        ),
-        grid=grid,
-        settings=settings,
-    )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.fusion import UnionWeights
-from mem_opensearch.queries import FIELD_BOOSTS
+from mem_opensearch.queries import BM25_B, BM25_K1, FIELD_BOOSTS
 from mem_opensearch.search.asking import Asking
 from mem_opensearch.search.ranking import Looked
 from mem_opensearch.search.request import IDENTIFIER_FIELDS
 from mem_opensearch.search_options import SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Value = bool | int | float | str
 Choice = Mapping[str, Value]
@@ -25,6 +25,7 @@ WEIGHT: Final = "weights."
 RERANK: Final = "rerank."
 BOOST: Final = "boost."
 SUPERSESSION: Final = "supersession"
+SIMILARITY: Final = "similarity."
 
 FACTORS: Final = (0.0, 0.5, 0.75, 1.25, 1.5, 2.0)
 """A weight is tried at these multiples of its default: docs/ranking.md shows that finer steps change little."""
@@ -33,6 +34,8 @@ FROM_NOTHING: Final = (0.1, 0.25, 0.5)
 THRESHOLDS: Final = (0.0, 0.05, 0.15, 0.2, 0.3)
 BOOST_FACTORS: Final = (0.0, 0.5, 2.0)
 WORD_FIELDS: Final = tuple(name for name in FIELD_BOOSTS if name not in IDENTIFIER_FIELDS)
+K1S: Final = (0.9, 1.2, 2.0)
+BS: Final = (0.25, 0.75, 0.9)
 POOLS: Final = (30, 120, 240)
 RERANK_WEIGHTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 RERANK_POOLS: Final = (1, 2, 3, 4, 6, 8)
@@ -61,11 +64,15 @@ class Variable:
             yield {self.name: value}
 
 
-def variables_for(*, thorough: bool = False, rerank: tuple[float, int] | None = None) -> tuple[Variable, ...]:
+def variables_for(
+    *, thorough: bool = False, rerank: tuple[float, int] | None = None, similarity: Sequence[str] = ("k1", "b")
+) -> tuple[Variable, ...]:
     """Return all that can be varied.
 
     Args:
-        thorough: also what the signals of one search can't tell, and a new search has to: pool, mode "mem0".
+        thorough: also what the signals of one search can't tell, and a new search has to: pool, mode "mem0", and the
+            parameters of BM25, for which each collection is closed and opened again.
+        similarity: those of these parameters that the server can change.
         rerank: weight and pool of the second stage; None where there is none.
 
     >>> names = {variable.name for variable in variables_for()}
@@ -77,6 +84,9 @@ def variables_for(*, thorough: bool = False, rerank: tuple[float, int] | None = 
         for name, default, values in (("weight", rerank[0], RERANK_WEIGHTS), ("pool", rerank[1], RERANK_POOLS)):
             found.append(Variable(RERANK + name, default, tuple(value for value in values if value != default)))
     found.append(Variable(SUPERSESSION, default=True, values=(False,), is_option=False))
+    if thorough:
+        values_of = {"k1": (BM25_K1["text"], K1S), "b": (BM25_B, BS)}
+        found += [Variable(SIMILARITY + name, *values_of[name], is_option=False) for name in similarity]
     found += [Variable(BOOST + name, 1.0, BOOST_FACTORS, is_option=False) for name in WORD_FIELDS]
     return tuple(found)
 
@@ -109,6 +119,17 @@ def fragment_of(choice: Choice) -> dict[str, Any]:
     if weights := weights_of(choice):
         fragment["weights"] = weights
     return fragment
+
+
+def similarity_of(choice: Choice) -> dict[str, float]:
+    """Return the parameters of BM25 that a choice names.
+
+    >>> similarity_of({"similarity.b": 0.75, "threshold": 0.2})
+    {'b': 0.75}
+    """
+    return {
+        name.removeprefix(SIMILARITY): float(value) for name, value in choice.items() if name.startswith(SIMILARITY)
+    }
 
 
 def weights_of(choice: Choice) -> dict[str, Any]:

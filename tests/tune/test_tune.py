@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +186,62 @@ def test_the_command_writes_a_fragment_and_json(tmp_path, opensearch_url):
     assert SearchOptions(**json.loads((tmp_path / "search.json").read_text())) == SearchOptions(**report["search"])
     assert {"metric", "default", "validation", "variables", "grid", "warnings", "settings"} <= set(report)
     assert {"rerank.weight", "rerank.pool"} <= {row["name"] for row in report["variables"]}
+
+
+def test_parameters_of_bm25_are_measured_and_put_back(tmp_path, opensearch_url):
+    """A long memory is scored higher where its length counts less; afterwards all is as it was."""
+    folder = tmp_path / "lengths"
+    folder.mkdir()
+    texts = {"short": "茶叶 85", "long": f"茶叶{'和别的许多东西' * 20}茶叶 85", "other": "雨伞 85"}
+    rows = [json.dumps({"id": row_id, "user_id": "a", "text": text}) for row_id, text in texts.items()]
+    (folder / "memories.jsonl").write_text("\n".join(rows))
+    (folder / "queries.jsonl").write_text(
+        json.dumps({"id": "q", "user_id": "a", "query": "茶叶", "relevant": ["long"]})
+    )
+    dataset = load_dataset(folder)
+    embedder = CachingEmbedder(AngleEmbedder())
+    index = OwnIndex(url=opensearch_url, collection=f"tune-{uuid.uuid4().hex[:12]}", embedder=embedder, annotate=True)
+    try:
+        index.fill(dataset, embedder.embed_documents(list(texts.values())), lambda *_: None)
+
+        def scores():
+            return {hit.id: hit.score for hit in index.store.keyword_search("茶叶", filters={"user_id": "a"})}
+
+        before = scores()
+        (query,) = dataset.queries
+        question = Question("lengths", query, embedder.embed_queries([query.text])[0], index)
+        rankings = Rankings([question], embedder=embedder, depth=3, is_as_of=False)
+        rankings.ids({})
+        rankings.ids({"similarity.b": 0.0})
+        assert rankings.searches == 2
+        assert scores() == before
+        assert before["long"] < before["short"]
+        index.score_words_by(b=0.0)
+        assert scores()["long"] > scores()["short"]
+        index.score_words_by(k1=0.0)
+        assert scores()["long"] == pytest.approx(scores()["short"])
+        index.score_words_by()
+        assert scores() == before
+    finally:
+        index.drop()
+
+
+def test_a_thorough_search_varies_bm25_and_chooses_none_of_it(run, tmp_path):
+    report = run(write(tmp_path / "words", dict.fromkeys("ab", "words")), thorough=True, trials=4)
+    rows = {row.name: row for row in report.variables}
+    assert {rows["similarity.k1"].default, rows["similarity.b"].default} == {1.6, 0.5}
+    assert not rows["similarity.k1"].is_option
+    assert "similarity" not in str(report.fragment)
+
+
+def test_an_interrupt_leaves_nothing_behind(run, tmp_path, left_behind, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "choose_together", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(write(tmp_path / "words", dict.fromkeys("ab", "words")))
+    assert left_behind() == []
 
 
 def test_what_is_wrong_is_said_before_anything_is_sent(run, tmp_path):
