@@ -82,6 +82,21 @@ def png_of(chart: Any) -> bytes:  # noqa: ANN401 - a chart
     return png
 
 
+COLOURS: Final = {
+    "meaning": "#4c78a8",
+    "words": "#f58518",
+    "identifiers": "#54a24b",
+    "context": "#72b7b2",
+    "entity": "#b279a2",
+    "time": "#e45756",
+    "slot": "#9d755d",
+    "recency": "#eeca3b",
+    "replaces": "#8bc34a",
+}
+"""Of each signal, the same in every picture; read well on white and on black."""
+OTHER: Final = "#9aa5b1"
+
+
 def load_converter() -> Any:  # noqa: ANN401 - a module
     """Return `vl_convert`, which renders charts."""
     return require("vl_convert", extra="report", purpose="a report with pictures")
@@ -275,13 +290,15 @@ def signal_bars(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Any:  # noqa: 
         for signal, added in contributions(details).items()
         if added
     ]
+    signals = list(dict.fromkeys(str(value["signal"]) for value in values))
+    colours = alt.Scale(domain=signals, range=[COLOURS.get(signal, OTHER) for signal in signals])
     return (
         alt.Chart(alt.Data(values=values))
         .mark_bar()
         .encode(
             x=alt.X("added:Q", title="added to the score"),
             y=alt.Y("memory:N", sort=alt.SortField("place"), title=None),
-            color="signal:N",
+            color=alt.Color("signal:N", scale=colours),
         )
         .properties(width=WIDTH)
     )
