@@ -119,3 +119,11 @@ def browser_programs() -> list[str]:
             pytest.fail(said)
         pytest.skip(said)
     return found
+
+
+@pytest.fixture
+def screenshots(tmp_path: Path) -> Path:
+    """Folder for pictures that a test takes: MEM_OPENSEARCH_SCREENSHOTS if it is set, and they stay."""
+    folder = Path(os.environ.get("MEM_OPENSEARCH_SCREENSHOTS") or tmp_path / "screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.unit
 
 
 def test_its_pictures_are_those_that_the_script_takes():
-    script = (ROOT / "scripts" / "draw-inspect").read_text()
+    script = (ROOT / "scripts" / "draw-docs").read_text()
     for name in re.findall(r"!\[[^]]+\]\(inspect-([\w-]+)\.png\)", PAGE):
         assert (ROOT / "docs" / f"inspect-{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert name in re.search(r"for picture in (.*); do", script)[1].split()
+        assert f"inspect-{name}" in re.search(r"for picture in (.*); do", script)[1].split()
 
 
 def test_its_options_are_those_of_the_command():

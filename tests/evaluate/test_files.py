@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from mem_opensearch.cli.evaluate import evaluate as command
+from mem_opensearch.demo.load import folder_of
 from mem_opensearch.evaluate import load_datasets
 from mem_opensearch.evaluate.files import write_files
 from mem_opensearch.evaluate.html import html_page
@@ -141,6 +142,24 @@ def test_a_tune_file_of_another_form_is_refused(run, tea_folder, tmp_path, tuned
     (tmp_path / "tune.json").write_text(tuned)
     result = run(tea_folder, "--tune", tmp_path / "tune.json")
     assert (result.exit_code, "expected {" in result.stderr) == (2, True)
+
+
+def test_the_report_of_our_own_sets(run_evaluation, screenshots, browser_programs):
+    """What docs/evaluation.md shows: the curve of recall and the head of the page, of sets of the package."""
+    folders = [folder_of("keyword_zh"), folder_of("temporal_zh")]
+    report = run_evaluation(folders, systems=["union", "mem0", "semantic"], embedder="use", is_detailed=True)
+    write_files(report, load_datasets(folders), html=screenshots / "report.html", pictures=screenshots / "report")
+    by_system = {(result.dataset, result.system): result for result in report.results}
+    for folder in folders:
+        ours = by_system[folder.name, "union"].recall_at
+        assert list(ours.values()) == sorted(ours.values())
+        assert ours[1] > by_system[folder.name, "mem0"].recall_at[1]
+    assert "茶" in (screenshots / "report.html").read_text(encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={screenshots / 'profile'}"]
+    picture = f"--screenshot={screenshots / 'report.png'}"
+    url = (screenshots / "report.html").as_uri()
+    subprocess.run([browser_programs[0], *options, "--window-size=1240,900", picture, url], check=True, timeout=120)
+    assert (screenshots / "report.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_page_in_a_browser(hostile, tmp_path, browser_programs):

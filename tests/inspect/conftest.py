@@ -187,13 +187,11 @@ def open_browser(browser_programs):
 
 
 @pytest.fixture
-def screenshot(tmp_path):
-    """Keep a picture of a page, in the folder MEM_OPENSEARCH_SCREENSHOTS if it is set."""
-    folder = Path(os.environ.get("MEM_OPENSEARCH_SCREENSHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
+def screenshot(screenshots):
+    """Keep a picture of a page."""
 
     def keep(browser, name):
-        path = folder / f"inspect-{name}.png"
+        path = screenshots / f"inspect-{name}.png"
         assert browser.save_screenshot(str(path))
         return path
 
