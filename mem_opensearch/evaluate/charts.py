@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.evaluate.comparing import COMPARED
 from mem_opensearch.evaluate.metrics import FAILURES
-from mem_opensearch.evaluate.misses import contributions
 from mem_opensearch.extras import require
+from mem_opensearch.fusion import parts_of
 from mem_opensearch.fusion.calibration import EDGE, REFERENCE, REFERENCE_DEVIATION, WORDS_FULL
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def signal_bars(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Any:  # noqa: 
     values = [
         {"memory": label, "signal": signal, "added": added, "place": place}
         for place, (label, details) in enumerate(rows)
-        for signal, added in contributions(details).items()
+        for signal, added in parts_of(details).items()
         if added
     ]
     signals = list(dict.fromkeys(str(value["signal"]) for value in values))

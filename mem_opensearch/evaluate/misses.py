@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mem_opensearch.evaluate.metrics import classify_miss
 from mem_opensearch.fusion import parts_of
-from mem_opensearch.fusion.rrf import RRF_K
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,7 +160,7 @@ def _ranked_low(known: dict[str, Any], *, ranking: Sequence[str], seen: Seen | N
         "threshold": details["threshold"],
         "beaten_by": winner,
     }
-    signal = None if best is None else held_down_by(contributions(details), contributions(best))
+    signal = None if best is None else held_down_by(parts_of(details), parts_of(best))
     if seen.is_reranked and (signal is None or (first_rank or 0) < (rank or first_rank or 0)):
         sentence = f"the search gave it place {first_rank}, and the reranker " + (
             f"place {rank}" if rank else "a lower one"
@@ -170,25 +169,12 @@ def _ranked_low(known: dict[str, Any], *, ranking: Sequence[str], seen: Seen | N
     if signal is None:
         sentence = f"it stands at place {known['rank']}, and no signal of it is less than that of '{winner}'"
         return Miss(**known, reason="held_down", sentence=sentence, mend=MENDS["held_down"])
-    had, has = contributions(details).get(signal, 0.0), contributions(best or {}).get(signal, 0.0)
+    had, has = parts_of(details).get(signal, 0.0), parts_of(best or {}).get(signal, 0.0)
     sentence = f"it stands at place {known['rank']}; '{signal}' adds {had:.3f} to it, and {has:.3f} to '{winner}'"
     mend = SIGNAL_MENDS.get(signal, MENDS["held_down"])
     if "parts" not in details or "union_score" in details:
         mend = MENDS["without_weights"].format(signal=signal)
     return Miss(**known, reason="held_down", sentence=sentence, mend=mend, signal=signal)
-
-
-def contributions(details: Mapping[str, Any]) -> dict[str, float]:
-    """Return what each signal added to a score, in any mode; see `Searcher.search`, `explain`.
-
-    >>> contributions({"semantic_score": 0.5, "bm25_score": None, "entity_boost": 0.0})
-    {'meaning': 0.5}
-    >>> contributions({"union_score": 0.4, "ranks": {"words": 1}})
-    {'words': 0.01639344262295082}
-    """
-    if "union_score" in details:
-        return {signal: 1 / (RRF_K + rank) for signal, rank in details["ranks"].items()}
-    return parts_of(details)
 
 
 def held_down_by(parts: Mapping[str, float], winner: Mapping[str, float]) -> str | None:

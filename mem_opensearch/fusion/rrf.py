@@ -24,11 +24,13 @@ class Ranked:
         id: the memory's id.
         score: in [0, 1]: the sum of 1 / (60 + rank), divided by what being first by each signal would give.
         ranks: signal -> rank, 1 for the best; signals that don't know the memory are missing.
+        parts: signal -> what its rank added to the score; their sum is the score.
     """
 
     id: str
     score: float
     ranks: Mapping[str, int]
+    parts: Mapping[str, float]
 
 
 def rrf(candidates: Sequence[Candidate], *, k: int = RRF_K) -> list[Ranked]:
@@ -57,7 +59,8 @@ def rrf(candidates: Sequence[Candidate], *, k: int = RRF_K) -> list[Ranked]:
     fused = []
     for candidate in candidates:
         own = {name: by_id[candidate.id] for name, by_id in ranks.items() if candidate.id in by_id}
-        fused.append(Ranked(candidate.id, sum(1 / (k + rank) for rank in own.values()) / most if own else 0.0, own))
+        parts = {name: 1 / (k + rank) / most for name, rank in own.items()}
+        fused.append(Ranked(candidate.id, sum(parts.values()), own, parts))
     return sorted(fused, key=lambda ranked: (-ranked.score, ranked.id))
 
 

@@ -13,7 +13,7 @@ from mem_opensearch.text import fold, segmenter, without_question_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mem_opensearch.fusion import Background, Candidate, Scored, UnionWeights
+    from mem_opensearch.fusion import Background, Candidate, Ranked, Scored, UnionWeights
     from mem_opensearch.search.asking import Asking
     from mem_opensearch.search.question import Asked
     from mem_opensearch.search.signals import Measured
@@ -110,10 +110,21 @@ def _rank_union(looked: Looked, asked: Asking) -> Ranking:
         allowed = {memory_id for memory_id, _ in order}
         ranked = rrf(looked.candidates)
         for one in ranked if asked.explain else ():
-            details[one.id] |= {"final_score": one.score, "union_score": details[one.id]["final_score"]}
-            details[one.id]["ranks"] = dict(one.ranks)
+            details[one.id] |= _by_ranks(one, details[one.id])
         order = [(one.id, one.score) for one in ranked if one.id in allowed]
     return Ranking(order, _gated(scored), details, why_empty(scored, threshold=asked.threshold))
+
+
+def _by_ranks(ranked: Ranked, union: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the details of mode "rrf" say otherwise than those of mode "union"."""
+    return {
+        "final_score": ranked.score,
+        "raw_score": ranked.score,
+        "max_possible_score": 1.0,
+        "parts": dict(ranked.parts),
+        "ranks": dict(ranked.ranks),
+        "union_score": union["final_score"],
+    }
 
 
 def _gated(scored: Sequence[Scored]) -> frozenset[str]:

@@ -9,6 +9,7 @@ import pytest
 from inspect_memories import TEA, USER
 from inspect_pages import below, every, results, text_of, threshold_of
 
+from mem_opensearch.fusion import parts_of
 from mem_opensearch.rerank.configured import load_reranker
 
 QUESTION = "使用者住在哪里？"
@@ -41,13 +42,14 @@ def test_the_second_stage_is_that_of_a_search(remember, open_page):
         assert told.endswith(f"→{stage['fused_rank']}→{stage['rank']}"), told
 
 
-def test_a_bar_is_the_sum_of_its_signals(remember, open_page):
+@pytest.mark.parametrize("mode", ["union", "rrf", "mem0"])
+def test_a_bar_is_the_sum_of_its_signals(remember, open_page, mode):
     searcher = remember(TEA)
-    (best,) = searcher.search(QUESTION, filters=USER, top_k=1, explain=True).results
-    answer = post(open_page(searcher), top_k=1)
+    (best,) = searcher.search(QUESTION, filters=USER, mode=mode, top_k=1, explain=True).results
+    answer = post(open_page(searcher), mode=mode, top_k=1)
     bar = every(answer.text, "svg", class_="bar")[0]
     pieces = [piece for piece in bar if piece.get("class") not in {"track", "s-lost"}]
-    added = {name: value for name, value in best.details["parts"].items() if value > 0}
+    added = {name: value for name, value in parts_of(best.details).items() if value > 0}
     assert [piece.get("class") for piece in pieces] == [f"s-{name}" for name in added]
     widths = [float(piece.get("width")) for piece in pieces]
     assert widths == pytest.approx(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from mem_opensearch.fusion import parts_of
 from mem_opensearch.fusion.normalisers import scale_of
 from mem_opensearch.search import SearchOptions
 
@@ -33,13 +34,32 @@ def test_details_hold_mem0s_keys_and_ours(remember, mode):
     assert details["background"]["source"] == "measured"
 
 
-def test_the_parts_add_up(remember):
-    searcher = remember([("px", "專案代號是ＰＸ－４４１"), ("tea", "我喜歡喝茶")])
-    for found in searcher.search("专案代号 PX-441", filters=USER, explain=True).results:
+@pytest.mark.parametrize("mode", ["union", "rrf", "mem0"])
+def test_the_parts_add_up(remember, mode):
+    searcher = remember([("px", "專案代號是ＰＸ－４４１"), ("tea", "我喜歡喝茶，專案很忙")])
+    results = searcher.search("专案代号 PX-441", filters=USER, mode=mode, threshold=0.0, explain=True).results
+    assert {found.id for found in results} == {"px", "tea"}
+    for found in results:
         details = found.details
-        assert sum(details["parts"].values()) == pytest.approx(details["raw_score"])
+        assert sum(parts_of(details).values()) == pytest.approx(details["raw_score"])
         assert details["raw_score"] / details["max_possible_score"] == pytest.approx(found.score)
-        assert sum(details["bm25"]["fields"].values()) > 0
+
+
+def test_bm25_is_told_by_field(remember):
+    searcher = remember([("px", "專案代號是ＰＸ－４４１")])
+    (found,) = searcher.search("专案代号 PX-441", filters=USER, explain=True).results
+    assert all(score > 0 for score in found.details["bm25"]["fields"].values())
+    assert found.details["bm25"]["identifiers"] > 0
+
+
+def test_in_mode_rrf_a_part_is_what_a_rank_adds(remember):
+    searcher = remember([("px", "專案代號是ＰＸ－４４１"), ("tea", "我喜歡喝茶，專案很忙")])
+    first, second = searcher.search("专案代号 PX-441", filters=USER, mode="rrf", explain=True).results
+    assert first.details["ranks"] == {"meaning": 1, "words": 1, "identifiers": 1}
+    assert second.details["ranks"] == {"meaning": 2, "words": 2}
+    assert first.details["parts"] == pytest.approx({"meaning": 1 / 3, "words": 1 / 3, "identifiers": 1 / 3})
+    assert second.details["parts"] == pytest.approx({"meaning": 61 / 62 / 3, "words": 61 / 62 / 3})
+    assert first.details["union_score"] > second.details["union_score"]
 
 
 @pytest.mark.parametrize("normaliser", ["share", "log", "zscore", "sigmoid", "saturation"])
