@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from mem_opensearch._version import __version__
+from mem_opensearch.cli.add import add
 from mem_opensearch.cli.analyze import analyze
 from mem_opensearch.cli.demo import demo
 from mem_opensearch.cli.doctor import doctor
@@ -14,7 +15,7 @@ from mem_opensearch.cli.evaluate import evaluate
 from mem_opensearch.cli.inspect import inspect
 from mem_opensearch.cli.label import label
 from mem_opensearch.cli.node import app as node_app
-from mem_opensearch.cli.search import add, search, why
+from mem_opensearch.cli.search import search, why
 from mem_opensearch.cli.transfer import annotate, export, import_, migrate
 from mem_opensearch.cli.tune import tune
 from mem_opensearch.init import init

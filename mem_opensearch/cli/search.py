@@ -1,9 +1,7 @@
-"""The commands `mem-opensearch search`, `add` and `why`: memories without mem0."""
+"""The commands `mem-opensearch search` and `why`, and what others take of them."""
 
 from __future__ import annotations
 
-import sys
-import uuid
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -142,45 +140,6 @@ def why(  # noqa: PLR0917 - the options of a command
         raise typer.Exit(NOTHING)
 
 
-def add(  # noqa: PLR0917 - the options of a command
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="What to remember; - reads lines from stdin.")],
-    user: User = None,
-    agent: Agent = None,
-    run: Run = None,
-    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Metadata of each, an object.")] = None,
-    created_at: Annotated[str | None, typer.Option(metavar="TIME", help="When it was said. Default: now.")] = None,
-    as_json: AsJson = False,  # noqa: FBT002 - a flag
-    collection: Collection = "mem0",
-    url: Url = None,
-    embedder: EmbedderName = "use",
-) -> None:
-    """Store memories as they are, with the links to what they name; print their ids.
-
-    Texts of one call belong together, as turns of one talk.
-    """
-    with cli_errors(), make_searcher(url, collection, embedder) as searcher:
-        lines = [line for text in texts for line in (sys.stdin.read().splitlines() if text == STDOUT else [text])]
-        scope = _scope(user, agent, run)
-        moment = moment_of(created_at) or datetime.now(UTC)
-        payload = {**object_of(metadata, "--metadata"), **scope, "created_at": moment.isoformat()}
-        added = _store(searcher, load(embedder), [line for line in lines if line.strip()], payload)
-    write_json(added, STDOUT) if as_json else typer.echo("\n".join(each["id"] for each in added))
-
-
-def _store(searcher: Searcher, embedder: Embedder, lines: list[str], payload: dict[str, Any]) -> list[dict[str, str]]:
-    from mem_opensearch.store import EntityLinker, MemoryText
-
-    if not lines:
-        raise InvalidInputError("there is no text to store")
-    ids = [str(uuid.uuid4()) for _ in lines]
-    payloads = [{**payload, "data": line, "updated_at": payload["created_at"]} for line in lines]
-    searcher.store.insert(list(embedder.embed_documents(lines)), payloads, ids)
-    if searcher.store.client.dialect.has_scripts:
-        linked = (MemoryText.of(row_id, payload) for row_id, payload in zip(ids, payloads, strict=True))
-        EntityLinker(searcher.entities, embed=embedder.embed_documents).link(linked)
-    return [{"id": row_id, "memory": line} for row_id, line in zip(ids, lines, strict=True)]
-
-
 def load(name: str) -> Embedder:
     """Return an embedder by name."""
     from mem_opensearch.embed import load_embedder
@@ -225,10 +184,11 @@ def _filters(user: str | None, agent: str | None, run: str | None, conditions: s
     for key, option in SCOPE_OPTIONS.items():
         if key in further:
             raise InvalidInputError(f"--filter has the key '{key}': give {option}")
-    return {**further, **_scope(user, agent, run)}
+    return {**further, **scope_of(user, agent, run)}
 
 
-def _scope(user: str | None, agent: str | None, run: str | None) -> dict[str, str]:
+def scope_of(user: str | None, agent: str | None, run: str | None) -> dict[str, str]:
+    """Return whose memories a command is about: one or more of user, agent and run, each somebody in particular."""
     given = dict(zip(SCOPE_OPTIONS, (user, agent, run), strict=True))
     scope = {key: value for key, value in given.items() if value is not None}
     if not scope:

@@ -7,7 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from mem_opensearch import OpenSearchVectorStore
+from mem_opensearch import EntityStore, OpenSearchVectorStore
 from mem_opensearch.cli import app
 
 
@@ -17,7 +17,7 @@ def run(opensearch_url, collection):
 
     def command(*words, stdin=None):
         where = ["--url", opensearch_url, "--collection", collection]
-        result = CliRunner().invoke(app, [*words, *where], input=stdin)
+        result = CliRunner().invoke(app, [*map(str, words), *where], input=stdin)
         return result.exit_code, result.stdout, result.stderr
 
     yield command
@@ -162,3 +162,71 @@ def test_explain_says_that_a_named_time_was_met(run):
     run("add", "我們去了動物園", "--user", "lin", "--created-at", "2026-05-27T12:00:00+00:00")
     out = run("search", "4月27日去了哪裡？", "--user", "lin", "--explain", "--as-of", "2026-06-01")[1]
     assert out.count("in the time that the question names") == 1
+
+
+def write_lines(path, *lines):
+    path.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines) + "\n", "utf-8")
+    return path
+
+
+def test_a_file_of_memories(run, tmp_path):
+    file = write_lines(
+        tmp_path / "memories.jsonl",
+        {"id": "old", "text": "使用者住在里斯本", "user_id": "lin", "created_at": "2025-03-01", "topic": "家"},
+        {"text": "周晓梅住在柏林", "created_at": "2026-08-01", "entities": ["周晓梅"]},
+        {"id": "wus", "text": "我喝綠茶", "user_id": "wu", "expiration_date": "2020-01-01"},
+    )
+    code, out, shown = run("add", "--file", file, "--user", "lin")
+    assert code == 0, shown
+    assert "storing" in shown
+    first, second, third = out.split()
+    assert (first, third) == ("old", "wus")
+    found = json.loads(run("search", "住在哪里", "--user", "lin", "--json")[1])["results"]
+    assert {one["id"] for one in found} == {first, second}
+    (old,) = [one["payload"] for one in found if one["id"] == "old"]
+    assert (old["topic"], old["created_at"], old["data"]) == ("家", "2025-03-01", "使用者住在里斯本")
+    asked = ["search", "喝茶", "--user", "wu", "--json"]
+    assert json.loads(run(*asked)[1])["results"] == []
+    assert [one["id"] for one in json.loads(run(*asked, "--show-expired")[1])["results"]] == ["wus"]
+
+
+def test_a_file_that_is_added_again_replaces_and_links_anew(run, tmp_path, opensearch_url, collection):
+    file = write_lines(
+        tmp_path / "memories.jsonl", {"id": "m", "text": "去看戲", "user_id": "lin", "entities": ["林小满"]}
+    )
+    assert run("add", "--file", file)[0] == 0
+    write_lines(file, {"id": "m", "text": "去看戲", "user_id": "lin", "entities": ["周晓梅"]})
+    assert run("add", "--file", file)[0] == 0
+    entities = EntityStore(url=opensearch_url, collection_name=f"{collection}_entities", embedding_model_dims=512)
+    assert [one.name for one in entities.find_by_memory("m", {"user_id": "lin"})] == ["周晓梅"]
+    entities.close()
+    assert len(json.loads(run("search", "看戲", "--user", "lin", "--json")[1])["results"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"text": "茶"}, "line 2: whose memory is it?"),
+        ({"user_id": "lin"}, "line 2: the key 'text' is missing"),
+        ({"text": " ", "user_id": "lin"}, "line 2: 'text' is a blank text"),
+        ({"text": "茶", "user_id": "lin", "created_at": "gestern"}, "line 2: 'created_at' is no date"),
+        ({"text": "茶", "user_id": "lin", "id": "good"}, "line 2: the id 'good' is taken"),
+        ({"text": "茶", "user_id": "lin", "entities": "茶"}, "line 2: 'entities' is a text"),
+        ({"text": "茶", "user_id": 7}, "line 2: 'user_id' is a number"),
+    ],
+)
+def test_a_file_with_a_bad_line_stores_nothing(run, tmp_path, line, said):
+    file = write_lines(tmp_path / "memories.jsonl", {"id": "good", "text": "我喝綠茶", "user_id": "lin"}, line)
+    code, out, shown = run("add", "--file", file)
+    assert (code, out) == (2, "")
+    assert said in shown
+    assert run("search", "綠茶", "--user", "lin")[0] == 1
+
+
+def test_a_file_or_texts(run, tmp_path):
+    code, _, shown = run("add", "茶", "--file", write_lines(tmp_path / "m.jsonl"), "--user", "lin")
+    assert (code, "not both" in shown) == (2, True)
+    code, _, shown = run("add", "--file", tmp_path / "m.jsonl", "--user", "lin")
+    assert (code, "no text to store in" in shown) == (2, True)
+    code, _, shown = run("add", "--file", tmp_path / "none.jsonl", "--user", "lin")
+    assert (code, "can't be read" in shown) == (2, True)
