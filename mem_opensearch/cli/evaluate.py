@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path  # noqa: TC003 - typer reads the annotation when it runs
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -17,9 +17,10 @@ from mem_opensearch.evaluate.kept import named_embedder
 from mem_opensearch.evaluate.runner import AS_OF, URL_VARIABLE
 from mem_opensearch.evaluate.runner import evaluate as run_evaluation
 from mem_opensearch.evaluate.systems import DEFAULT_SYSTEMS, SYSTEMS, TAGGERS
+from mem_opensearch.search_options import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mem_opensearch.evaluate.report import Report
     from mem_opensearch.evaluate.runner import Progress
@@ -40,6 +41,13 @@ def evaluate(
     system: Annotated[
         list[str] | None,
         typer.Option(help=f"May be given again. One of: {', '.join(SYSTEMS)}. Default: {', '.join(DEFAULT_SYSTEMS)}."),
+    ] = None,
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODE",
+            help="May be given again. Of this package's search, only in this mode; beside each --system.",
+        ),
     ] = None,
     embedder: Annotated[str, typer.Option(help="'use', 'e5', or 'module:callable' that returns an embedder.")] = "use",
     cache: Annotated[
@@ -110,7 +118,7 @@ def evaluate(
         with ended_like_interrupted(), _progress_bar() as progress:
             report = run_evaluation(
                 folders,
-                systems=system or DEFAULT_SYSTEMS,
+                systems=systems_of(system or (), mode or ()),
                 embedder=named_embedder(embedder, cache),
                 top_k=top_k,
                 url=url,
@@ -131,6 +139,22 @@ def evaluate(
         leave(f"error: {error}", error, CANT)
     except KeyboardInterrupt as error:
         leave("interrupted: what was indexed for the evaluation is removed again", error, INTERRUPTED)
+
+
+def systems_of(systems: Sequence[str], modes: Sequence[str]) -> tuple[str, ...]:
+    """Return which systems are measured: the modes asked for, before what else is.
+
+    >>> systems_of([], []), systems_of([], ["rrf"]), systems_of(["bm25", "mem0-builtin"], ["rrf"])
+    (('union', 'mem0', 'semantic', 'bm25'), ('rrf', 'semantic', 'bm25'), ('rrf', 'bm25', 'mem0-builtin'))
+    """
+    known = get_args(Mode)
+    for mode in modes:
+        if mode not in known:
+            raise InvalidInputError(f"mode '{mode}' is unknown; known are: {', '.join(known)}")
+    if not modes:
+        return tuple(systems) or DEFAULT_SYSTEMS
+    others = systems or [name for name in DEFAULT_SYSTEMS if name not in known]
+    return (*modes, *others)
 
 
 def _rerankers(names: list[str], options: str | None) -> list[Reranker]:

@@ -56,6 +56,26 @@ def test_json_on_stdout_is_the_contract_and_nothing_else(run, tea_folder):
     assert {"top_k", "embedder", "server", "analyzer", "latency", "versions"} <= set(report["settings"])
 
 
+@pytest.mark.parametrize(
+    ("asked", "measured"),
+    [
+        (["--mode", "rrf"], ["rrf", "semantic", "bm25"]),
+        (["--mode", "rrf", "--mode", "mem0", "--system", "bm25"], ["rrf", "mem0", "bm25"]),
+        (["--mode", "union", "--system", "union"], ["union"]),
+    ],
+)
+def test_a_mode_of_ours(run, tea_folder, asked, measured):
+    result = run(tea_folder, *asked, "--json", "-")
+    assert result.exit_code == 0, result.stderr
+    assert [row["system"] for row in json.loads(result.stdout)["results"]] == measured
+
+
+def test_an_unknown_mode_is_refused(run, tea_folder):
+    result = run(tea_folder, "--mode", "bm25")
+    assert result.exit_code == 2
+    assert "mode 'bm25' is unknown; known are: union, rrf, mem0" in result.stderr
+
+
 def test_table_and_json_file(run, tea_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     result = run(tea_folder, "--system", "bm25", "--json", tmp_path / "out.json")

@@ -6,6 +6,7 @@ import importlib
 import pytest
 
 MODULES = [
+    "cli.evaluate",
     "client.encoding",
     "dialects.base",
     "dialects.choice",
