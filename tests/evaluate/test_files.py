@@ -144,7 +144,7 @@ def test_a_tune_file_of_another_form_is_refused(run, tea_folder, tmp_path, tuned
     assert (result.exit_code, "expected {" in result.stderr) == (2, True)
 
 
-def test_the_report_of_our_own_sets(run_evaluation, screenshots, browser_programs):
+def test_the_report_of_our_own_sets(run_evaluation, screenshots, browser_programs, tmp_path):
     """What docs/evaluation.md shows: the curve of recall and the head of the page, of sets of the package."""
     folders = [folder_of("keyword_zh"), folder_of("temporal_zh")]
     report = run_evaluation(folders, systems=["union", "mem0", "semantic"], embedder="use", is_detailed=True)
@@ -155,7 +155,7 @@ def test_the_report_of_our_own_sets(run_evaluation, screenshots, browser_program
         assert list(ours.values()) == sorted(ours.values())
         assert ours[1] > by_system[folder.name, "mem0"].recall_at[1]
     assert "茶" in (screenshots / "report.html").read_text(encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={screenshots / 'profile'}"]
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     picture = f"--screenshot={screenshots / 'report.png'}"
     url = (screenshots / "report.html").as_uri()
     subprocess.run([browser_programs[0], *options, "--window-size=1240,900", picture, url], check=True, timeout=120)
