@@ -36,7 +36,7 @@ def tune(
     trials: Annotated[int, typer.Option(help="Combinations that are tried for each fold.")] = TRIALS,
     seed: Annotated[int, typer.Option(help="Of folds and search: the same gives the same outcome.")] = SEED,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Also vary what needs searches of its own: pool, mode mem0.")
+        bool, typer.Option("--thorough", help="Also vary what needs a new search: pool, k1, b, mode mem0.")
     ] = False,
     rerank: Annotated[
         str | None, typer.Option("--rerank", metavar="NAME", help="Tune the weight and pool of this second stage too.")

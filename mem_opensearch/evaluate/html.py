@@ -29,7 +29,7 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "failures": "Missed queries by class.",
     "signals": "Cosine against BM25 of what was looked at. Right of, or above, a dashed line a memory passes the gate "
     "by that signal alone; others of its signals may let it pass too.",
-    "weights": f"{COMPARED} by two weights.",
+    "weights": f"{COMPARED} by two options, most often weights.",
 }
 
 
