@@ -136,7 +136,7 @@ class _Bounded:
 
     def _create_urllib3_pool(self) -> None:
         super()._create_urllib3_pool()  # type: ignore[misc] # of Urllib3HttpConnection
-        self.pool.block = True  # type: ignore[attr-defined]
+        self.pool.block = True  # type: ignore[attr-defined] # made by that
 
 
 class _Strict:

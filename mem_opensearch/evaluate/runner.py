@@ -214,7 +214,7 @@ def _run_dataset(
         for name in names:
             system = stack.enter_context(_dropped_at_the_end(system_for(name, bench)))
             label = f"{dataset.name}: index for {name}"
-            system.index(dataset, vectors, lambda done, total, label=label: progress(label, done, total))  # type: ignore[misc]
+            system.index(dataset, vectors, lambda done, total, label=label: progress(label, done, total))  # type: ignore[misc] # a lambda with a default has no type
             outcomes = ask_all(
                 system,
                 dataset,
