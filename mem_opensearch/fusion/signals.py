@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+_ANY = float("inf")
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -52,11 +54,15 @@ class Candidate:
     per_field: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check(self.id, "cosine", self.cosine, -1.0 - 1e-6, 1.0 + 1e-6)
-        _check(self.id, "words", self.words, 0.0, float("inf"))
-        _check(self.id, "identifiers", self.identifiers, 0.0, float("inf"))
-        _check(self.id, "entity", self.entity, 0.0, 1.0)
-        _check(self.id, "in_window", self.in_window, 0.0, 1.0)
+        for name, value, least, most in (
+            ("cosine", self.cosine, -1.000001, 1.000001),
+            ("words", self.words, 0.0, _ANY),
+            ("identifiers", self.identifiers, 0.0, _ANY),
+            ("entity", self.entity, 0.0, 1.0),
+            ("in_window", self.in_window, 0.0, 1.0),
+        ):
+            if value is not None and not least <= value <= most:  # a NaN compares false, so it is refused as well
+                raise InvalidInputError(f"'{name}' of memory '{self.id}' is {value}, expected {least:g} to {most:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +104,3 @@ def check_candidates(candidates: Sequence[Candidate]) -> None:
         if candidate.id in seen:
             raise InvalidInputError(f"memory '{candidate.id}' is among the candidates twice; merge its signals first")
         seen.add(candidate.id)
-
-
-def _check(memory_id: str, name: str, value: float | None, least: float, most: float) -> None:
-    if value is not None and not least <= value <= most:  # a NaN compares false, so it is refused as well
-        raise InvalidInputError(f"'{name}' of memory '{memory_id}' is {value}, expected {least:g} to {most:g}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mem_opensearch.errors import InvalidInputError
 from mem_opensearch.fusion.calibration import EDGE, WORDS_FULL, Background
@@ -29,8 +29,7 @@ _BELOW = 0.99
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A memory with its score, and where it comes from.
 
     Attributes:
@@ -168,28 +167,31 @@ def _own(
 
 def _add_context(sums: Mapping[str, _Sum], scales: _Scales, weights: UnionWeights) -> None:
     """Let a turn have a share of what the turns before it match: they raise what it answers."""
-    places = {
-        (total.candidate.conversation, total.candidate.seq): total.candidate
+    turns = {
+        (candidate.conversation, candidate.seq): total
         for total in sums.values()
-        if total.candidate.conversation is not None and total.candidate.seq is not None
+        if (candidate := total.candidate).conversation is not None and candidate.seq is not None
     }
+    shares = [weights.context * weights.context_decay**back for back in range(weights.context_turns)]
     for total in sums.values():
         conversation, seq = total.candidate.conversation, total.candidate.seq
         if conversation is None or seq is None:
             continue
-        for back in range(1, weights.context_turns + 1):
-            earlier = places.get((conversation, seq - back))
+        for back, share in enumerate(shares, start=1):
+            earlier = turns.get((conversation, seq - back))
             if earlier is None:
                 continue
-            share = weights.context * weights.context_decay ** (back - 1)
+            words, identifiers = earlier.candidate.words or 0.0, earlier.candidate.identifiers or 0.0
+            if not words and not identifiers:
+                continue
             room = max(0.0, weights.words_limit - total.parts.get("words", 0.0))
-            found = min(room, share * weights.words * scales.words(earlier.words or 0.0))
-            found += share * weights.identifiers * scales.identifiers(earlier.identifiers or 0.0)
+            found = min(room, share * weights.words * scales.words(words))
+            found += share * weights.identifiers * scales.identifiers(identifiers)
             if found > total.parts.get("context", 0.0):
                 total.parts["context"] = found
-                strength = 1.0 if earlier.identifiers else (earlier.words or 0.0) / WORDS_FULL
+                strength = 1.0 if identifiers else words / WORDS_FULL
                 total.evidence["context"] = min(1.0, share * strength)
-                total.follows = earlier.id
+                total.follows = earlier.candidate.id
 
 
 def _prefer_answers(sums: Mapping[str, _Sum]) -> None:
@@ -251,7 +253,11 @@ def _most(candidates: Sequence[Candidate], question: Question, weights: UnionWei
 
 
 def _scored(total: _Sum, scales: _Scales, most: float, threshold: float) -> Scored:
-    gate, evidence = max(total.evidence.items(), key=lambda item: item[1], default=(None, 0.0))
+    gate: Gate | None = None
+    evidence = 0.0
+    for kind, strength in total.evidence.items():
+        if gate is None or strength > evidence:
+            gate, evidence = kind, strength
     return Scored(
         candidate=total.candidate,
         score=min(1.0, max(0.0, total.raw / most)) if most else 0.0,

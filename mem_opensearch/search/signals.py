@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
 from mem_opensearch.context import is_question, only_asks
 from mem_opensearch.fusion import Candidate, Replacement
@@ -12,7 +13,7 @@ from mem_opensearch.queries import FIELD_BOOSTS
 from mem_opensearch.search.request import COSINE, IDENTIFIER_FIELDS, KNN, NAME
 from mem_opensearch.store.annotations import said_at_of, text_hash
 from mem_opensearch.store.documents import TEXT_KEY
-from mem_opensearch.temporal import closeness, event_window, is_statement, slots_of
+from mem_opensearch.temporal import closeness, event_window, fills, is_statement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +23,22 @@ if TYPE_CHECKING:
     from mem_opensearch.search.question import Asked
     from mem_opensearch.temporal import Window
 
-_WORD_FIELDS = tuple(name for name in FIELD_BOOSTS if name not in IDENTIFIER_FIELDS)
 _REGIONAL = ".regional"
+
+
+@lru_cache(maxsize=256)  # there are as many as fields
+def _kind_of(clause: str) -> Literal["words", "name", "identifiers"] | None:
+    """Return what the score of a clause with this name counts as; None where it is no score of a field.
+
+    >>> _kind_of("text.bigram.regional"), _kind_of("name:text"), _kind_of("text.mixed"), _kind_of("knn")
+    ('words', 'name', 'identifiers', None)
+    """
+    name = clause.removeprefix(NAME).removesuffix(_REGIONAL)
+    if name not in FIELD_BOOSTS:
+        return None
+    if clause.startswith(NAME):
+        return "name"
+    return "identifiers" if name in IDENTIFIER_FIELDS else "words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +74,7 @@ class Measured:
     @property
     def words(self) -> float:
         """BM25 over all fields of words."""
-        scores = self.scores.items()
-        return sum(score for name, score in scores if name.removesuffix(_REGIONAL) in _WORD_FIELDS)
+        return self._sum("words")
 
     @property
     def scores(self) -> Mapping[str, float]:
@@ -70,12 +84,20 @@ class Measured:
     @property
     def name_words(self) -> float:
         """BM25 of the names of the question, which is not in `words`; 0 where no name is known."""
-        return sum(score for name, score in self.scores.items() if name.startswith(NAME))
+        return self._sum("name")
+
+    def _sum(self, kind: str) -> float:
+        total = 0.0
+        for name, score in self.scores.items():
+            if _kind_of(name) == kind:
+                total += score
+        return total
 
     @property
     def identifiers(self) -> float:
         """How many identifiers of the question it holds whole."""
-        return sum(self.scores.get(name, 0.0) / FIELD_BOOSTS[name] for name in IDENTIFIER_FIELDS)
+        scores = self.scores
+        return sum([scores[name] / FIELD_BOOSTS[name] for name in IDENTIFIER_FIELDS if name in scores], start=0.0)
 
     @property
     def created_at(self) -> datetime | None:
@@ -90,11 +112,7 @@ def measured_by_names(row_id: str, hit: Mapping[str, Any], *, cosine_of: Any) ->
         id=row_id,
         source=hit["_source"],
         cosine=cosine_of(scores[COSINE]) if COSINE in scores else None,
-        fields={
-            name: score
-            for name, score in scores.items()
-            if name.removeprefix(NAME).removesuffix(_REGIONAL) in FIELD_BOOSTS
-        },
+        fields={name: score for name, score in scores.items() if _kind_of(name)},
         nearest=KNN in scores,
     )
 
@@ -115,24 +133,32 @@ def candidates_of(
     talks = Counter(row.source.get("conversation") for row in rows)
     words = _words(rows) if names.rows else {row.id: row.words for row in rows}
     places = {(row.source.get("conversation"), row.source.get("seq")) for row in rows}
-    return [
-        Candidate(
-            id=row.id,
-            cosine=row.cosine,
-            words=None if row.fields is None else words[row.id],
-            identifiers=None if row.fields is None else row.identifiers,
-            entity=(names.links.get(row.id, 0.0) if is_statement(row.text) else 0.0) if names.rows else None,
-            asks=_asks(row, places),
-            only_asks=is_question(row.text),
-            in_window=_in_window(row, windows),
-            same_slot=bool(asked.slots and is_statement(row.text) and asked.slots & slots_of(row.text)),
-            superseded_by=_replacement(row, texts),
-            created_at=row.created_at,
-            per_field=row.scores,
-            **_place(row, talks),
+    candidates = []
+    for row in rows:
+        text = texts[row.id]
+        is_a_statement = is_statement(text)
+        has_words = row.fields is not None
+        conversation, seq = _place(row, talks)
+        goes_on = seq is not None and (conversation, seq + 1) in places
+        candidates.append(
+            Candidate(
+                id=row.id,
+                cosine=row.cosine,
+                words=words[row.id] if has_words else None,
+                identifiers=row.identifiers if has_words else None,
+                entity=(names.links.get(row.id, 0.0) if is_a_statement else 0.0) if names.rows else None,
+                conversation=conversation,
+                seq=seq,
+                asks=goes_on and only_asks(text),
+                only_asks=is_question(text),
+                in_window=_in_window(row, windows) if windows else None,
+                same_slot=is_a_statement and fills(text, asked.slots),
+                superseded_by=_replacement(row, texts),
+                created_at=row.created_at,
+                per_field=row.scores,
+            )
         )
-        for row in rows
-    ]
+    return candidates
 
 
 def _words(rows: Sequence[Measured]) -> dict[str, float]:
@@ -151,17 +177,12 @@ def _words(rows: Sequence[Measured]) -> dict[str, float]:
     return whole | {memory_id: score * scale for memory_id, score in rest.items()}
 
 
-def _place(row: Measured, talks: Mapping[str | None, int]) -> dict[str, Any]:
+def _place(row: Measured, talks: Mapping[str | None, int]) -> tuple[str | None, int | None]:
     """Return the place in a talk; a fact that stands alone has none, so that talks don't concern it."""
     conversation = row.source.get("conversation")
     if conversation is None or talks[conversation] == 1:
-        return {}
-    return {"conversation": conversation, "seq": row.source.get("seq")}
-
-
-def _asks(row: Measured, places: set[tuple[Any, Any]]) -> bool:
-    conversation, seq = row.source.get("conversation"), row.source.get("seq")
-    return conversation is not None and seq is not None and (conversation, seq + 1) in places and only_asks(row.text)
+        return None, None
+    return conversation, row.source.get("seq")
 
 
 def _meant(choices: Sequence[Window], rows: Sequence[Measured]) -> Window:
@@ -172,8 +193,6 @@ def _meant(choices: Sequence[Window], rows: Sequence[Measured]) -> Window:
 
 
 def _in_window(row: Measured, windows: Sequence[Window]) -> float | None:
-    if not windows:
-        return None
     said_at = row.created_at
     event = event_window(row.text, said_at) if said_at and row.source.get("event_date") else None
     return closeness(windows, created_at=said_at, event=event)

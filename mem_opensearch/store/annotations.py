@@ -39,11 +39,12 @@ def moment_of(value: object) -> datetime | None:
     >>> moment_of("2026-08-01T00:00:00.000Z")
     datetime.datetime(2026, 8, 1, 0, 0, tzinfo=datetime.timezone.utc)
     """
-    first = value[0] if isinstance(value, list) and value else value
-    if not isinstance(first, str):
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, str):
         return None
     try:
-        moment = datetime.fromisoformat(first)
+        moment = datetime.fromisoformat(value)
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -3,7 +3,7 @@
 from mem_opensearch.temporal.calendar import Anchor, Window
 from mem_opensearch.temporal.changes import asks_about_the_past
 from mem_opensearch.temporal.events import closeness, event_window
-from mem_opensearch.temporal.slots import SLOTS, Slot, slots_of
+from mem_opensearch.temporal.slots import SLOTS, Slot, fills, slots_of
 from mem_opensearch.temporal.supersession import (
     NEIGHBOURS,
     Evidence,
@@ -28,6 +28,7 @@ __all__ = [
     "asks_about_the_past",
     "closeness",
     "event_window",
+    "fills",
     "find_superseded",
     "find_windows",
     "format_context",

@@ -1,5 +1,6 @@
 """Which memories are turns of one talk."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from mem_opensearch.context import GAP, Place, Turn, only_asks, place_after, place_all
 from mem_opensearch.errors import InvalidInputError
+from mem_opensearch.text import fold
 
 pytestmark = pytest.mark.unit
 START = datetime(2026, 8, 14, 9, tzinfo=UTC)
@@ -94,3 +96,9 @@ def test_what_only_asks(text):
 @pytest.mark.parametrize("text", ["《小王子》怎么样？我很喜欢。", "I like it.", "", "why? because."])
 def test_what_says_something(text):
     assert not only_asks(text)
+
+
+@given(st.text(alphabet="好a?？!！。｡~～」』”’＂\"'＇)）｣ \u3000\n\x85", max_size=8))
+def test_what_only_asks_is_told_without_the_fold_as_with_it(text):
+    assert only_asks(text) is only_asks(fold(text))
+    assert only_asks(text) is (re.search(r"\?[\s」』”’\"')~。!]*$", fold(text)) is not None)
