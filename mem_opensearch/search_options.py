@@ -31,7 +31,12 @@ class SearchOptions(BaseModel):
         description="Least evidence of a result; in mode mem0 the least cosine. A search may give its own.",
     )
     pool: int = Field(60, ge=1, le=5000, description="Nearest memories in meaning that are always candidates.")
-    size: int = Field(200, ge=2, le=10_000, description="Most candidates of one search, from all signals.")
+    size: int = Field(
+        120,
+        ge=2,
+        le=10_000,
+        description="Most candidates of one search, from all signals; names and times of a question may bring 80 more.",
+    )
     normaliser: Normaliser = Field(
         "share",
         description="Scale of BM25 in mode union: share (of the best), log, zscore, sigmoid or saturation.",

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 MEM0_OVERFETCH, MEM0_LEAST = 4, 60
 """mem0 looks at four times the results that are wanted, and at 60 at least."""
 
+_BROUGHT = 80
+"""Room for what names and times bring, which stands before what only shares words."""
+
 _MOST = 10_000  # the server's own limit of one page
 
 
@@ -249,16 +252,18 @@ class Searcher:
         pool = max(self._options.pool, asked.top_k)
         if asked.mode == "mem0":
             pool = max(MEM0_OVERFETCH * asked.top_k, MEM0_LEAST)
+        linked = names.linked
+        brought = _BROUGHT if linked or windows else 0
         return request.Wanted(
             question=asked.question,
             rest=names.rest,
             vector=vector,
             pool=min(pool, _MOST // 2),
-            size=min(max(self._options.size, 2 * pool), _MOST),
+            size=min(max(self._options.size, 2 * pool) + brought, _MOST),
             filters=clauses,
             name=" ".join(names.asked) if names.rows else "",
             windows=windows,
-            linked=names.linked,
+            linked=linked,
         )
 
     def _background(self, spec: IndexSpec) -> Background | None:
