@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from mem_opensearch.errors import InvalidInputError
 
@@ -12,10 +13,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _ANY = float("inf")
+_MARGIN = 1e-6  # a cosine is computed in single precision
+_ONE = 1.0 + _MARGIN
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A memory that may be an answer, with its signals as the server gave them.
 
     Attributes:
@@ -51,18 +53,7 @@ class Candidate:
     same_slot: bool = False
     superseded_by: Replacement | None = None
     created_at: datetime | None = None
-    per_field: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name, value, least, most in (
-            ("cosine", self.cosine, -1.000001, 1.000001),
-            ("words", self.words, 0.0, _ANY),
-            ("identifiers", self.identifiers, 0.0, _ANY),
-            ("entity", self.entity, 0.0, 1.0),
-            ("in_window", self.in_window, 0.0, 1.0),
-        ):
-            if value is not None and not least <= value <= most:  # a NaN compares false, so it is refused as well
-                raise InvalidInputError(f"'{name}' of memory '{self.id}' is {value}, expected {least:g} to {most:g}")
+    per_field: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +85,33 @@ class Question:
 
 
 def check_candidates(candidates: Sequence[Candidate]) -> None:
-    """Refuse a candidate that stands there twice: each of its signals would count twice.
+    """Refuse a candidate that stands there twice: each of its signals would count twice; and a signal out of its range.
 
     Raises:
-        InvalidInputError: names the id.
+        InvalidInputError: names the id, and the signal.
     """
     seen: set[str] = set()
     for candidate in candidates:
-        if candidate.id in seen:
-            raise InvalidInputError(f"memory '{candidate.id}' is among the candidates twice; merge its signals first")
-        seen.add(candidate.id)
+        memory_id, cosine, words, identifiers, entity = candidate[:5]
+        if memory_id in seen:
+            raise InvalidInputError(f"memory '{memory_id}' is among the candidates twice; merge its signals first")
+        seen.add(memory_id)
+        # A NaN compares false, so it is refused as well.
+        if (
+            (cosine is not None and not -_ONE <= cosine <= _ONE)
+            or (words is not None and not 0.0 <= words <= _ANY)
+            or (identifiers is not None and not 0.0 <= identifiers <= _ANY)
+            or (entity is not None and not 0.0 <= entity <= 1.0)
+            or (candidate.in_window is not None and not 0.0 <= candidate.in_window <= 1.0)
+        ):
+            raise _out_of_range(candidate)
+
+
+def _out_of_range(candidate: Candidate) -> InvalidInputError:
+    ranges = {"cosine": (-1, 1), "words": (0, _ANY), "identifiers": (0, _ANY), "entity": (0, 1), "in_window": (0, 1)}
+    wrong = [
+        f"'{name}' of memory '{candidate.id}' is {value}, expected {least:g} to {most:g}"
+        for name, (least, most) in ranges.items()
+        if (value := getattr(candidate, name)) is not None and not least - _MARGIN <= value <= most + _MARGIN
+    ]
+    return InvalidInputError("; ".join(wrong))

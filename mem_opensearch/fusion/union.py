@@ -211,10 +211,10 @@ def _supersede(sums: Mapping[str, _Sum], question: Question, weights: UnionWeigh
 
     The newer one often says less of what is asked: "sold the scooter, now I take line 3" for "how do I get to work?"
     """
-    before = sorted(sums.values(), key=lambda total: total.candidate.created_at or _EARLIEST)
+    replaced = [total for total in sums.values() if total.candidate.superseded_by is not None]
     links = [
         (old, sums[link.id])
-        for old in before
+        for old in sorted(replaced, key=lambda total: total.candidate.created_at or _EARLIEST)
         if (link := old.candidate.superseded_by) is not None
         and link.id in sums
         and link.id != old.candidate.id

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mem_opensearch.context import is_question, only_asks
 from mem_opensearch.fusion import Candidate, Replacement
@@ -41,8 +41,7 @@ def _kind_of(clause: str) -> Literal["words", "name", "identifiers"] | None:
     return "identifiers" if name in IDENTIFIER_FIELDS else "words"
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """A row with what the server measured.
 
     Attributes:
@@ -57,7 +56,7 @@ class Measured:
     id: str
     source: Mapping[str, Any]
     cosine: float | None
-    fields: Mapping[str, float] | None = field(default_factory=dict)
+    fields: Mapping[str, float] | None = MappingProxyType({})
     nearest: bool = False
 
     @property

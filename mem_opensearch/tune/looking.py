@@ -213,10 +213,10 @@ def _as_chosen(looked: Looked, asked: Asking, choice: Choice, options: SearchOpt
     boosts = {name.removeprefix(BOOST): float(value) for name, value in choice.items() if name.startswith(BOOST)}
     candidates = looked.candidates
     if not choice.get(SUPERSESSION, True):
-        candidates = [replace(candidate, superseded_by=None) for candidate in candidates]
+        candidates = [candidate._replace(superseded_by=None) for candidate in candidates]
     if boosts:
         candidates = [
-            replace(candidate, words=_boosted(row.scores, candidate, boosts))
+            candidate._replace(words=_boosted(row.scores, candidate, boosts))
             for row, candidate in zip(looked.rows, candidates, strict=True)
         ]
     weights = UnionWeights(**options.weights)  # type: ignore[arg-type] # context_turns is whole

@@ -1,6 +1,5 @@
 """The mode "union": arithmetic written out, the gate, talks, supersession, and what must never change."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,6 +16,7 @@ from mem_opensearch.fusion import (
     background_of,
     fuse,
     passed,
+    rrf,
 )
 
 pytestmark = pytest.mark.unit
@@ -134,7 +134,7 @@ def test_the_answer_follows_the_turn_that_raises_the_topic():
 
 def test_a_turn_that_only_asks_is_not_preferred_to_the_one_that_answers():
     asks, answers = talk(5.0, 2.5)
-    assert ids(fuse([replace(asks, asks=True), answers]))[0] == "t1"
+    assert ids(fuse([asks._replace(asks=True), answers]))[0] == "t1"
 
 
 def test_a_turn_does_not_match_the_same_words_twice():
@@ -196,7 +196,7 @@ def test_questions_about_the_past_want_the_older_one():
 
 
 def test_a_replacement_of_something_else_than_what_is_asked_changes_nothing():
-    moved = replace(OLD, superseded_by=Replacement("berlin", frozenset({"residence"})))
+    moved = OLD._replace(superseded_by=Replacement("berlin", frozenset({"residence"})))
     assert ids(fuse([moved, NEW], question=Question(frozenset({"work"})))) == ["lisbon", "berlin"]
     assert ids(fuse([moved, NEW], question=Question(frozenset({"residence"})))) == ["berlin", "lisbon"]
     assert ids(fuse([moved, NEW])) == ["berlin", "lisbon"]
@@ -208,7 +208,7 @@ def test_a_replacement_that_is_not_in_the_pool_changes_nothing():
 
 def test_a_chain_ends_at_what_holds():
     middle = Candidate("madrid", cosine=0.5, created_at=NOW - timedelta(days=100), superseded_by=Replacement("berlin"))
-    first = replace(OLD, superseded_by=Replacement("madrid"))
+    first = OLD._replace(superseded_by=Replacement("madrid"))
     scored = fuse([first, middle, NEW])
     assert scored[0].id == "berlin"
     assert scored[0].raw == pytest.approx(1.3)
@@ -235,7 +235,7 @@ pools = st.lists(signals, max_size=6, unique_by=lambda c: c.id)
 @given(pools, st.data())
 def test_scores_lie_in_0_to_1_and_are_the_sum_of_their_parts(pool, data):
     linked = [
-        replace(c, superseded_by=Replacement(data.draw(st.sampled_from(pool)).id)) if data.draw(st.booleans()) else c
+        c._replace(superseded_by=Replacement(data.draw(st.sampled_from(pool)).id)) if data.draw(st.booleans()) else c
         for c in pool
     ]
     scored = fuse(linked)
@@ -297,8 +297,9 @@ def test_no_signal_is_no_score():
     ],
 )
 def test_a_signal_out_of_its_range_is_refused(values, message):
-    with pytest.raises(InvalidInputError, match=message):
-        Candidate("m", **values)
+    for fused in (fuse, rrf):
+        with pytest.raises(InvalidInputError, match=message):
+            fused([Candidate("ok", cosine=1.0), Candidate("m", **values)])
 
 
 def test_recency_halves_with_its_half_life():
@@ -339,7 +340,7 @@ def test_a_weight_out_of_its_range_is_refused(option, value):
 def test_every_weight_has_an_effect(option):
     pool = [
         *talk(5.0, 0.5, 0.2, asks=True),
-        replace(OLD, identifiers=1, entity=0.8, in_window=1.0, same_slot=True),
+        OLD._replace(identifiers=1, entity=0.8, in_window=1.0, same_slot=True),
         NEW,
     ]
     other = {"context_turns": 1, "context_decay": 0.1}.get(option, 0.35)
