@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mem_opensearch import forks
+from mem_opensearch.beside import Beside
 from mem_opensearch.errors import BackendError, ConfigError, InvalidInputError
 from mem_opensearch.fusion import Background, UnionWeights
 from mem_opensearch.search import ranking, request, signals
 from mem_opensearch.search.asking import Asking
 from mem_opensearch.search.background import background_for
-from mem_opensearch.search.beside import Beside
 from mem_opensearch.search.explain import why as explain_why
 from mem_opensearch.search.measuring import measure
 from mem_opensearch.search.mem0_boosts import boosts_for_question

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mem_opensearch import beside
 from mem_opensearch.client.echo import cleaned
 from mem_opensearch.client.encoding import encode_lines, path_of
 from mem_opensearch.client.failures import from_shape, from_status, is_passing, is_write_block
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 _ERROR_STATUS = 300
 _NOT_FOUND = 404
+_IN_FLIGHT = 2  # groups: the server writes one while the next is on its way; more gain nothing on two cores
 _NOT_SENT = "not sent, since the server took nothing more of the rows before it"
 
 
@@ -67,12 +71,12 @@ def write_bulk(
     landed: set[str] | None = None,
     note: Callable[[Line, Mapping[str, Any]], None] | None = None,
 ) -> list[str]:
-    """Write all groups; return the stored ids in the order given.
+    """Write all groups, two at a time; return the stored ids in the order given.
 
     An item that the server pushes back (429, 503, or the write block that a roll has for a moment) is sent again alone,
     with jittered backoff; its tries and those of its requests are counted together. A group whose request fails as a
     whole counts as failed. The groups after it are still tried, unless the server gave no answer or pushed back to the
-    end of all tries: then they are not sent.
+    end of all tries: then no more are sent. A group that has a row of another one waits for it.
 
     Args:
         client: the server.
@@ -88,56 +92,96 @@ def write_bulk(
         IndexStateError: nothing was stored, since the index is missing, closed, blocked or on a full disk.
         BackendError: nothing was stored, and one reason holds for everything.
     """
-    report = _Report(landed=landed if landed is not None else set(), note=note)
     if params is None:
         # A missing alias is an error; otherwise the server would make an index of that name with a guessed mapping.
         params = {"refresh": refresh, "require_alias": "true"}
-    for group in groups:
+    report = _Report()
+    in_flight: deque[tuple[set[str], Callable[[], _Report]]] = deque()
+
+    def await_first() -> None:
+        part = in_flight.popleft()[1]()
+        report.add(part)
+        if landed is not None:
+            landed.update(part.landed)
+        if note is not None:
+            for line, result in part.carried_out:
+                note(line, result)
+
+    groups = iter(groups)
+    group = next(groups, None)
+    while group is not None:
+        after = next(groups, None)  # made while the server writes those before
+        ids = {line.id for line in group}
+        # What writes a row again has to come after what wrote it first.
+        while in_flight and (len(in_flight) == _IN_FLIGHT or any(not ids.isdisjoint(them) for them, _ in in_flight)):
+            await_first()
         if report.given_up:
             report.failed.update({line.id: _NOT_SENT for line in group})
-            continue
-        try:
-            _write_group(client, alias, group, params=params, report=report)
-        except (BackendError, IndexStateError) as error:
-            report.whole = report.whole or error
-            report.given_up = isinstance(error, BackendUnavailable | Throttled | IndexStateError)
-            report.failed.update({line.id: str(error) for line in group})
-    stored, failed = report.stored, report.failed
-    if report.whole is not None and not stored:
-        raise report.whole
-    if failed:
-        row_id, reason = next(iter(failed.items()))
-        raise PartialWriteError(
-            f"{len(failed)} of {len(failed) + len(stored)} rows were not stored in '{alias}'; "
-            f"first: '{row_id}': {reason}",
-            stored=stored,
-            failed=failed,
-        )
-    return stored
+        else:
+            write = partial(_write_group, client, alias, group, params=params)
+            is_alone = after is None and not in_flight
+            in_flight.append((ids, write if is_alone else beside.begin(write)))
+        group = after
+    while in_flight:
+        await_first()
+    return report.ids_in(alias)
 
 
 @dataclass(slots=True)
 class _Report:
-    """What has become of the groups so far.
+    """What has become of one group, or of all so far.
 
     Attributes:
         landed: names of the indices that rows went to.
-        note: told each line that was carried out.
+        carried_out: lines, with what the server says of each.
         stored: ids, in the order given.
         failed: id -> reason.
         whole: what the first group that failed as a whole failed of.
         given_up: whether the server takes no more.
     """
 
-    landed: set[str]
-    note: Callable[[Line, Mapping[str, Any]], None] | None = None
+    landed: set[str] = field(default_factory=set)
+    carried_out: list[tuple[Line, Mapping[str, Any]]] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     whole: MemOpenSearchError | None = None
     given_up: bool = False
 
+    def add(self, part: _Report) -> None:
+        """Take over what has become of the next group."""
+        self.stored += part.stored
+        self.failed.update(part.failed)
+        self.whole = self.whole or part.whole
+        self.given_up = self.given_up or part.given_up
 
-def _write_group(
+    def ids_in(self, alias: str) -> list[str]:
+        """Return the stored ids; raise where that is not all."""
+        stored, failed = self.stored, self.failed
+        if self.whole is not None and not stored:
+            raise self.whole
+        if failed:
+            row_id, reason = next(iter(failed.items()))
+            raise PartialWriteError(
+                f"{len(failed)} of {len(failed) + len(stored)} rows were not stored in '{alias}'; "
+                f"first: '{row_id}': {reason}",
+                stored=stored,
+                failed=failed,
+            )
+        return stored
+
+
+def _write_group(client: SearchClient, alias: str, group: Sequence[Line], *, params: Mapping[str, str]) -> _Report:
+    report = _Report()
+    try:
+        _write_lines(client, alias, group, params=params, report=report)
+    except (BackendError, IndexStateError) as error:
+        report.whole = error
+        report.given_up = isinstance(error, BackendUnavailable | Throttled | IndexStateError)
+        report.failed.update({line.id: str(error) for line in group})
+    return report
+
+
+def _write_lines(
     client: SearchClient, alias: str, group: Sequence[Line], *, params: Mapping[str, str], report: _Report
 ) -> None:
     patience = client.patience()
@@ -158,8 +202,7 @@ def _write_group(
             report.landed.add(result.get("_index", ""))
             failed.pop(position, None)
             if is_done:
-                if report.note is not None:
-                    report.note(group[position], result)
+                report.carried_out.append((group[position], result))
                 continue
             failed[position] = _reason(result)
             item_blocked = is_write_block(result)

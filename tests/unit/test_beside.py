@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from mem_opensearch import turns
-from mem_opensearch.search.beside import Beside
+from mem_opensearch.beside import Beside
 
 SECONDS = 30
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from mem_opensearch import forks, turns
@@ -11,6 +12,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+
+
+def begin(work: Callable[[], T]) -> Callable[[], T]:
+    """Begin `work` in a thread of its own, for which a program that ends does not wait.
+
+    Returns:
+        What waits for its end, and returns or raises what it did.
+    """
+    done: Future[T] = Future()
+    as_here = turns.as_here(work)
+
+    def run() -> None:
+        try:
+            done.set_result(as_here())
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where it is waited for
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="mem-opensearch-beside", daemon=True).start()
+    return lambda: _result(done)
+
+
+def _result(done: Future[T]) -> T:
+    with turns.waiting():
+        return done.result()
 
 
 class Beside:
@@ -33,9 +58,4 @@ class Beside:
     def begin(self, work: Callable[[], T]) -> Callable[[], T]:
         """Begin `work`; return what waits for its end, and returns or raises what it did."""
         begun = self._threads.submit(turns.as_here(work))
-
-        def end() -> T:
-            with turns.waiting():
-                return begun.result()
-
-        return end
+        return lambda: _result(begun)
