@@ -161,6 +161,9 @@ def _weigh(
     cue: str | None,
     weights: SupersessionWeights,
 ) -> Evidence | None:
+    announced = weights.cue * (cue is not None)
+    if similarity + weights.slot + weights.shared * min(2, len(rare)) + announced < weights.threshold:
+        return None  # whatever they share; most neighbours are that far, and what follows is dear
     if not is_statement(old.text):
         return None
     slots = slots_of(newer.text) & slots_of(old.text)
@@ -169,9 +172,7 @@ def _weigh(
         return None
     if not _same_subject(newer.text, old.text, shared=bool(shared)):
         return None
-    score = (
-        similarity + weights.slot * bool(slots) + weights.shared * min(2, len(shared)) + weights.cue * (cue is not None)
-    )
+    score = similarity + weights.slot * bool(slots) + weights.shared * min(2, len(shared)) + announced
     if score < weights.threshold:
         return None
     return Evidence(old.id, round(score, 4), similarity, tuple(sorted(slots)), tuple(sorted(shared)[:5]), cue)
