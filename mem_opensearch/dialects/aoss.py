@@ -28,6 +28,7 @@ class ServerlessDialect(OpenSearchDialect):
     name: ClassVar[Engine] = "aoss"
     title: ClassVar[str] = "Amazon OpenSearch Serverless"
     knn_engines: ClassVar[tuple[KnnEngine, ...]] = ("faiss",)
+    beam: ClassVar[int] = 1  # whether a collection takes a wider one is not documented
     takes_ids: ClassVar[bool] = False
     has_refresh: ClassVar[bool] = False
     has_scripts: ClassVar[bool] = False

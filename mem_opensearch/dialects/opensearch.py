@@ -28,6 +28,9 @@ class OpenSearchDialect(Dialect):
     # lucene works on every server and takes the filter into the graph walk.
     knn_engines: ClassVar[tuple[KnnEngine, ...]] = ("lucene", "faiss")
     max_dims: ClassVar[int] = 16_000
+    # How many candidates of the graph are kept in view for each that is wanted; see docs/performance.md, recall.
+    beam: ClassVar[int] = 8
+    widest_beam: ClassVar[int] = 1000
     point_in_time: ClassVar[PointInTime] = PointInTime(
         ("_search", "point_in_time"), id_key="pit_id", close_path="/_search/point_in_time", closes_many=True
     )
@@ -53,6 +56,8 @@ class OpenSearchDialect(Dialect):
     def knn(self, vector: Any, *, k: int, filters: Sequence[Clause], name: str | None = None) -> Clause:  # noqa: ANN401 - as in the base
         """Return a `knn` query."""
         inner: dict[str, Any] = {"vector": vector, "k": k}
+        if k < (width := min(k * self.beam, self.widest_beam)):
+            inner["method_parameters"] = {"ef_search": width}
         if filters:
             inner["filter"] = {"bool": {"filter": list(filters)}}
         return {"knn": {VECTOR_FIELD: inner | named(name)}}

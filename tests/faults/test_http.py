@@ -318,8 +318,10 @@ class TestNoStorm:
         with pytest.raises(PartialWriteError, match="47 of 50 rows") as caught:
             store.insert([EAST] * 50, [payload_of(each, 0) for each in ids], ids)
         bench.proxy.calm()
-        assert caught.value.stored == ids[:3]
-        assert bench.proxy.count(Insert.hit, since=since) == 3 + TRIES
+        assert len(caught.value.stored) == 3
+        assert set(caught.value.stored) <= set(ids[:4])
+        # Two groups were on their way when it was told that no more are taken.
+        assert bench.proxy.count(Insert.hit, since=since) <= 3 + 2 * TRIES
         assert "not sent" in caught.value.failed[ids[-1]]
         store.close()
 

@@ -4,6 +4,7 @@ import pytest
 
 from mem_opensearch.config import StoreConfig
 from mem_opensearch.dialects import ElasticsearchDialect, OpenSearchDialect, choose_dialect
+from mem_opensearch.dialects.aoss import ServerlessDialect
 from mem_opensearch.errors import ConfigError
 from mem_opensearch.index import render_templates
 from mem_opensearch.models import IndexSpec
@@ -45,9 +46,24 @@ def test_scores_are_cosines_clamped(dialect):
     assert [dialect.cosine_of(score) for score in (1.0, 0.9, 0.5, 0.2, 1.0000001)] == [1.0, 0.8, 0.0, 0.0, 1.0]
 
 
+@pytest.mark.parametrize(("k", "beam"), [(1, 8), (60, 480), (125, 1000), (900, 1000), (1000, None), (10_000, None)])
+def test_the_graph_is_searched_with_a_beam_wider_than_what_is_wanted(k, beam):
+    inner = OpenSearchDialect((3, 6, 0)).knn([1.0], k=k, filters=[])["knn"]["vector"]
+    assert inner.get("method_parameters", {}).get("ef_search") == beam
+    assert "method_parameters" not in ServerlessDialect((2, 17, 0)).knn([1.0], k=k, filters=[])["knn"]["vector"]
+
+
 def test_the_filter_stands_inside_the_knn_clause():
     assert OPENSEARCH.knn([1.0], k=7, filters=[TERM], name="knn") == {
-        "knn": {"vector": {"vector": [1.0], "k": 7, "filter": {"bool": {"filter": [TERM]}}, "_name": "knn"}}
+        "knn": {
+            "vector": {
+                "vector": [1.0],
+                "k": 7,
+                "method_parameters": {"ef_search": 56},
+                "filter": {"bool": {"filter": [TERM]}},
+                "_name": "knn",
+            }
+        }
     }
     assert ELASTICSEARCH.knn([1.0], k=7, filters=[TERM], name="knn") == {
         "knn": {
