@@ -1,45 +1,122 @@
-"""Run one benchmark: ``python -m benchmarks refresh --json -``, ``python -m benchmarks ner FOLDER``."""
+"""Run one benchmark: ``python -m benchmarks search --size 100000 --json FILE``; see docs/performance.md."""
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import json
 import os
+import signal
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-NAMES = ("refresh", "delete", "ner")
+import typer
+
+from mem_opensearch.progress import StageBar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+Json = Annotated[str, typer.Option("--json", metavar="FILE", help="Write the result there; - is standard output.")]
+Size = Annotated[int, typer.Option(min=1, help="Memories.")]
+Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds.")]
+Users = Annotated[
+    str, typer.Option(help="Numbers of users, at most three: 1,100,10000. The first one's is the result.")
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(help="Folder of evaluation data with sentences and questions; those of the package if not given."),
+]
+Questions = Annotated[int, typer.Option(min=1, help="Questions of a round, at most.")]
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    """Give the server: OPENSEARCH_URL, or a local node of the run's own."""
+    if url := os.environ.get("OPENSEARCH_URL"):
+        yield url
+        return
+    from mem_opensearch.node import LocalNode
+
+    with LocalNode(heap="1g") as node:
+        yield node.url
+
+
+def _memories(size: int, *, data: Path | None, users: str = "100", questions: int = 40) -> Any:  # noqa: ANN401 - Memories
+    from benchmarks.data import Memories
+    from mem_opensearch.embed import UniversalSentenceEncoder
+
+    try:
+        numbers = [int(number) for number in users.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"'{users}' is no list of numbers like 1,100,10000") from None
+    return Memories(size, UniversalSentenceEncoder(), users=numbers, folder=data, questions=questions)
+
+
+def _write(result: Mapping[str, Any], file: str) -> None:
+    text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    if file == "-":
+        sys.stdout.write(text)
+    else:
+        Path(file).write_text(text, encoding="utf-8")
+
+
+@app.command()
+def search(
+    *,
+    size: Size = 100_000,
+    users: Users = "100",
+    rounds: Rounds = 7,
+    questions: Questions = 40,
+    data: Data = None,
+    qdrant: Annotated[bool, typer.Option(help="Whether mem0 with Qdrant takes part.")] = True,
+    json_file: Json = "-",
+) -> None:
+    """Time a search: ours, mem0's own provider, mem0 with Qdrant, the bare requests, an exact scan."""
+    from benchmarks import search as benchmark
+
+    with _server() as url, StageBar("search") as tick:
+        memories = _memories(size, data=data, users=users, questions=questions)
+        result = benchmark.run(url, memories, rounds=rounds, tick=tick, qdrant=qdrant)
+    _write(result, json_file)
+
+
+@app.command()
+def refresh(*, rounds: Rounds = 20, json_file: Json = "-") -> None:
+    """Measure what it costs to see one's own writes, by each refresh policy."""
+    from benchmarks import refresh as benchmark
+
+    with _server() as url:
+        _write(benchmark.run(url, rounds=rounds), json_file)
+
+
+@app.command()
+def delete(*, rounds: Rounds = 20, json_file: Json = "-") -> None:
+    """Time `delete_all` of one user among others; each round adds 5,000 memories."""
+    from benchmarks import delete as benchmark
+
+    with _server() as url:
+        _write(benchmark.run(url, rounds=rounds), json_file)
+
+
+@app.command()
+def ner(folder: Annotated[Path, typer.Argument(help="Holds sentences.jsonl.")], *, json_file: Json = "") -> None:
+    """Measure how well entities are found; prints a table unless a file is named."""
+    from benchmarks import ner as benchmark
+
+    result = benchmark.run(folder)
+    if json_file:
+        _write(result, json_file)
+    else:
+        sys.stdout.write(benchmark.table(result))
 
 
 def main() -> None:
-    """Parse the command line, run, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=NAMES)
-    parser.add_argument("folder", nargs="?", type=Path, help="of 'ner': holds sentences.jsonl")
-    parser.add_argument("--json", metavar="FILE", help="write the result there; - is standard output")
-    parser.add_argument("--rounds", type=int, default=20, help="interleaved rounds (default 20)")
-    given = parser.parse_args()
-    if (given.name == "ner") != (given.folder is not None):
-        parser.error("a folder is for 'ner', and 'ner' wants one")
-    module = importlib.import_module(f"benchmarks.{given.name}")
-    if given.name == "ner":
-        result = module.run(given.folder)
-        if given.json is None:
-            sys.stdout.write(module.table(result))
-            return
-    else:
-        from mem_opensearch.node import LocalNode
-
-        url = os.environ.get("OPENSEARCH_URL")
-        with nullcontext() if url else LocalNode(heap="1g") as node:
-            result = module.run(url or node.url, rounds=given.rounds)
-    text = json.dumps(result, indent=2, ensure_ascii=False)
-    if given.json in (None, "-"):
-        sys.stdout.write(text + "\n")
-    else:
-        Path(given.json).write_text(text + "\n", encoding="utf-8")
+    """Parse the command line and run; a signal to end is an interrupt, so that collections are removed."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    app()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,138 @@
+"""Time several systems in turn, so that whatever else the machine does falls on all of them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from benchmarks.wire import watching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from benchmarks.data import Question
+
+SLOW_MS: Final = 150.0
+"""A system whose call takes longer gets fewer questions in a round, or it would take nearly all the time there is."""
+
+SLOW_CALLS: Final = 5
+
+
+class Contender(Protocol):
+    """One system that answers questions.
+
+    Attributes:
+        name: as in the report.
+    """
+
+    name: str
+
+    def search(self, question: Question, filters: Mapping[str, Any], top_k: int) -> list[str]:
+        """Return ids, best first."""
+
+
+@dataclass(slots=True)
+class Times:
+    """What the calls of one system took.
+
+    Attributes:
+        seconds: of each call, by round.
+        cpu: seconds of this process's processor time, of each call.
+    """
+
+    seconds: list[list[float]] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    @property
+    def every(self) -> list[float]:
+        """Seconds of all calls."""
+        return [second for each in self.seconds for second in each]
+
+    def p50_ms(self) -> float:
+        """Return the median of all calls, in milliseconds."""
+        return round(statistics.median(self.every) * 1000, 3)
+
+    def p95_ms(self) -> float:
+        """Return what 95 of 100 calls did not exceed."""
+        ordered = sorted(self.every)
+        return round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))] * 1000, 3)
+
+    def cpu_ms(self) -> float:
+        """Return the median of the processor time."""
+        return round(statistics.median(self.cpu) * 1000, 3)
+
+    def of_rounds_ms(self) -> list[float]:
+        """Return the median of each round."""
+        return [round(statistics.median(each) * 1000, 3) for each in self.seconds]
+
+
+def rotated(names: Sequence[str], number: int) -> list[str]:
+    """Return the order of a round: another one begins each time, and every second round goes backwards.
+
+    >>> [rotated("ABC", number) for number in range(3)]
+    [['A', 'B', 'C'], ['A', 'C', 'B'], ['C', 'A', 'B']]
+    """
+    shift = number % len(names)
+    order = [*names[shift:], *names[:shift]]
+    return order[::-1] if number % 2 else order
+
+
+def interleave(
+    calls: Mapping[str, Sequence[Callable[[], Any]]],
+    *,
+    rounds: int,
+    tick: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005 - told nothing
+) -> dict[str, Times]:
+    """Time the calls of several systems, each round in another order, after one round that does not count.
+
+    Args:
+        calls: name -> what one system is to do in a round.
+        rounds: rounds that count.
+        tick: told how many rounds are done, of how many.
+    """
+    slow = {
+        name
+        for name, todo in calls.items()
+        if statistics.median([_seconds(call)[0] for call in todo[:SLOW_CALLS]]) * 1000 > SLOW_MS
+    }
+    for name, todo in calls.items():
+        for call in () if name in slow else todo[SLOW_CALLS:]:
+            call()
+    times = {name: Times() for name in calls}
+    names = list(calls)
+    for number in range(rounds):
+        for name in rotated(names, number):
+            todo = calls[name]
+            if name in slow:  # other questions in each round
+                start = number * SLOW_CALLS % len(todo)
+                todo = [*todo[start:], *todo[:start]][:SLOW_CALLS]
+            taken = [_seconds(call) for call in todo]
+            times[name].seconds.append([wall for wall, _ in taken])
+            times[name].cpu.extend(cpu for _, cpu in taken)
+        tick(number + 1, rounds)
+    return times
+
+
+def _seconds(call: Callable[[], Any]) -> tuple[float, float]:
+    cpu, start = time.process_time(), time.perf_counter()
+    call()
+    return time.perf_counter() - start, time.process_time() - cpu
+
+
+def ratio(numerator: Times, denominator: Times) -> float:
+    """Return how many times as long the median call of one takes as that of the other."""
+    return round(statistics.median(numerator.every) / statistics.median(denominator.every), 2)
+
+
+def on_the_wire(calls: Mapping[str, Sequence[Callable[[], Any]]]) -> dict[str, dict[str, float]]:
+    """Return requests and bytes per call of each system, from one more run of its calls that is not timed."""
+    found = {}
+    for name, todo in calls.items():
+        some = todo[:20]
+        with watching() as wire:
+            for call in some:
+                call()
+        found[name] = wire.per_call(len(some))
+    return found

@@ -1,0 +1,161 @@
+"""mem0's Memory: over this package, over its own OpenSearch provider, and over its default, Qdrant in the process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from typing import TYPE_CHECKING, Any, Self
+
+# Read once, when mem0 is imported; a benchmark is not to touch the user's own history, nor to report home.
+os.environ.setdefault("MEM0_DIR", tempfile.mkdtemp(prefix="mem0-benchmarks-"))
+os.environ.setdefault("MEM0_TELEMETRY", "False")
+
+from benchmarks.contenders import Prepared
+from benchmarks.raw import RawClient, bulk_body
+from mem_opensearch.mem0.builtin import builtin_memory, mem0_payload
+from mem_opensearch.mem0.embedder import Mem0Embedder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from benchmarks.contenders import OurCollection
+    from benchmarks.data import Block, Memories, Question
+    from mem_opensearch.search import Mode
+
+_NO_MODEL = {"provider": "vllm"}  # a language model that nothing asks
+
+
+def _ids(answer: Mapping[str, Any]) -> list[str]:
+    return [row["id"] for row in answer["results"]]
+
+
+class OurMemory:
+    """`mem_opensearch.mem0.Memory` over a collection that is there."""
+
+    def __init__(self, collection: OurCollection, mode: Mode) -> None:
+        from mem_opensearch.mem0 import Memory
+
+        self.name = "ours_memory" if mode == "union" else f"ours_memory_{mode}_mode"
+        self._mode: Mode = mode
+        config = collection.store.config
+        self.memory = Memory.from_config(
+            {
+                "vector_store": {
+                    "provider": "opensearch",
+                    "config": {
+                        "url": collection.url,
+                        "collection_name": config.collection_name,
+                        "embedding_model_dims": config.embedding_model_dims,
+                    },
+                },
+                "embedder": {"provider": "mem_opensearch", "config": {"embedding_dims": collection.memories.dims}},
+                "llm": _NO_MODEL,
+                "history_db_path": ":memory:",
+            }
+        )
+        prepared = Prepared(collection.memories.embedder, collection.memories.questions)
+        self.memory.embedding_model = Mem0Embedder(embedder=prepared)
+
+    def search(self, question: Question, filters: Mapping[str, Any], top_k: int) -> list[str]:
+        """Return ids, best first."""
+        return _ids(self.memory.search(question.text, filters=dict(filters), top_k=top_k, mode=self._mode))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.memory.close()
+
+
+class Mem0Builtin:
+    """mem0's Memory over its own OpenSearch provider; removed at the end of the with statement.
+
+    Its provider makes one shard, as this package does.
+    """
+
+    name = "mem0_builtin"
+
+    def __init__(self, url: str, index: str, memories: Memories) -> None:
+        logging.getLogger("mem0").setLevel(logging.ERROR)
+        self._url, self._index = url, index
+        prepared = Prepared(memories.embedder, memories.questions)
+        self.builtin = builtin_memory(url=url, collection=index, embedder=prepared)
+        self._raw = RawClient(url)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.builtin.drop()
+        finally:
+            self.builtin.close()
+            self._raw.__exit__()
+
+    def take(self, block: Block) -> None:
+        """Write a block in bulk, each row as the provider's own `insert` makes it: that one sends a request a row."""
+        rows = zip(block.ids, block.vectors, block.payloads, strict=True)
+        lines = [
+            (row_id, {"vector_field": vector, "payload": mem0_payload(payload["data"], payload), "id": row_id})
+            for row_id, vector, payload in rows
+        ]
+        for start in range(0, len(lines), 500):
+            self._raw.write(self._index, bulk_body(lines[start : start + 500], with_ids=False))
+
+    def insert(self, block: Block) -> None:
+        """Write a block by the provider's own `insert`, in one thread, as mem0 does."""
+        payloads = [mem0_payload(payload["data"], payload) for payload in block.payloads]
+        self.builtin.memory.vector_store.insert(vectors=block.vectors.tolist(), ids=block.ids, payloads=payloads)
+
+    def ready(self) -> None:
+        """Make every write searchable, and the entity collection, which mem0 makes at first use."""
+        _ = self.builtin.memory.entity_store
+        self.builtin.refresh()
+
+    def search(self, question: Question, filters: Mapping[str, Any], top_k: int) -> list[str]:
+        """Return ids, best first."""
+        return _ids(self.builtin.memory.search(question.text, filters=dict(filters), top_k=top_k))
+
+
+class Mem0Qdrant:
+    """mem0's Memory over Qdrant in this process, its default; its folder is removed at the end."""
+
+    name = "mem0_qdrant"
+
+    def __init__(self, memories: Memories) -> None:
+        from mem0 import Memory
+
+        logging.getLogger("mem0").setLevel(logging.ERROR)
+        self._folder = tempfile.mkdtemp(prefix="qdrant-benchmarks-")
+        store = {"collection_name": "memories", "embedding_model_dims": memories.dims, "path": self._folder}
+        from mem_opensearch import register
+
+        register()  # for the embedder alone; the provider is qdrant
+        self.memory = Memory.from_config(
+            {
+                "vector_store": {"provider": "qdrant", "config": store},
+                "embedder": {"provider": "mem_opensearch", "config": {"embedding_dims": memories.dims}},
+                "llm": _NO_MODEL,
+                "history_db_path": ":memory:",
+            }
+        )
+        self.memory.embedding_model = Mem0Embedder(embedder=Prepared(memories.embedder, memories.questions))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.memory.close()
+            self.memory.vector_store.client.close()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def take(self, block: Block) -> None:
+        """Write a block by the provider's own `insert`."""
+        payloads = [mem0_payload(payload["data"], payload) for payload in block.payloads]
+        self.memory.vector_store.insert(vectors=block.vectors.tolist(), ids=block.ids, payloads=payloads)
+
+    def search(self, question: Question, filters: Mapping[str, Any], top_k: int) -> list[str]:
+        """Return ids, best first."""
+        return _ids(self.memory.search(question.text, filters=dict(filters), top_k=top_k))
