@@ -31,6 +31,8 @@ Data = Annotated[
 ]
 Questions = Annotated[int, typer.Option(min=1, help="Questions of a round, at most.")]
 
+Qdrant = Annotated[bool, typer.Option(help="Whether mem0 with Qdrant takes part.")]
+
 
 @contextmanager
 def _server() -> Iterator[str]:
@@ -48,11 +50,17 @@ def _memories(size: int, *, data: Path | None, users: str = "100", questions: in
     from benchmarks.data import Memories
     from mem_opensearch.embed import UniversalSentenceEncoder
 
+    return Memories(size, UniversalSentenceEncoder(), users=_numbers(users), folder=data, questions=questions)
+
+
+def _numbers(given: str) -> list[int]:
     try:
-        numbers = [int(number) for number in users.split(",")]
+        numbers = [int(number) for number in given.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"'{users}' is no list of numbers like 1,100,10000") from None
-    return Memories(size, UniversalSentenceEncoder(), users=numbers, folder=data, questions=questions)
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise typer.BadParameter(f"'{given}' is no list of numbers like 1,100,10000")
+    return numbers
 
 
 def _write(result: Mapping[str, Any], file: str) -> None:
@@ -71,7 +79,7 @@ def search(
     rounds: Rounds = 7,
     questions: Questions = 40,
     data: Data = None,
-    qdrant: Annotated[bool, typer.Option(help="Whether mem0 with Qdrant takes part.")] = True,
+    qdrant: Qdrant = True,
     json_file: Json = "-",
 ) -> None:
     """Time a search: ours, mem0's own provider, mem0 with Qdrant, the bare requests, an exact scan."""
@@ -80,6 +88,42 @@ def search(
     with _server() as url, StageBar("search") as tick:
         memories = _memories(size, data=data, users=users, questions=questions)
         result = benchmark.run(url, memories, rounds=rounds, tick=tick, qdrant=qdrant)
+    _write(result, json_file)
+
+
+@app.command()
+def ingest(
+    *,
+    size: Size = 10_000,
+    rounds: Rounds = 5,
+    data: Data = None,
+    qdrant: Qdrant = True,
+    json_file: Json = "-",
+) -> None:
+    """Time a load: ours, mem0's own provider, mem0 with Qdrant, and a bulk loop by hand in two threads."""
+    from benchmarks import ingest as benchmark
+
+    with _server() as url, StageBar("ingest") as tick:
+        _write(benchmark.run(url, _memories(size, data=data), rounds=rounds, tick=tick, qdrant=qdrant), json_file)
+
+
+@app.command()
+def concurrency(
+    *,
+    size: Size = 100_000,
+    threads: Annotated[str, typer.Option(help="Numbers of threads.")] = "1,2,4,8,16",
+    searches: Annotated[int, typer.Option(min=1, help="Searches of one measurement.")] = 200,
+    rounds: Rounds = 5,
+    data: Data = None,
+    json_file: Json = "-",
+) -> None:
+    """Count the searches a second of several threads: ours beside mem0's own provider."""
+    from benchmarks import concurrency as benchmark
+
+    numbers = _numbers(threads)
+    with _server() as url, StageBar("concurrency") as tick:
+        memories = _memories(size, data=data)
+        result = benchmark.run(url, memories, threads=numbers, searches=searches, rounds=rounds, tick=tick)
     _write(result, json_file)
 
 
