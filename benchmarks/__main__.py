@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -48,9 +49,17 @@ def _server() -> Iterator[str]:
 
 def _memories(size: int, *, data: Path | None, users: str = "100", questions: int = 40) -> Any:  # noqa: ANN401 - Memories
     from benchmarks.data import Memories
+
+    return Memories(size, _embedder(), users=_numbers(users), folder=data, questions=questions)
+
+
+@functools.cache
+def _embedder() -> Any:  # noqa: ANN401 - an embedder
+    """Return one for all sizes, which embeds each sentence once."""
+    from benchmarks.contenders import Prepared
     from mem_opensearch.embed import UniversalSentenceEncoder
 
-    return Memories(size, UniversalSentenceEncoder(), users=_numbers(users), folder=data, questions=questions)
+    return Prepared(UniversalSentenceEncoder(), ())
 
 
 def _numbers(given: str) -> list[int]:
@@ -125,6 +134,29 @@ def concurrency(
         memories = _memories(size, data=data)
         result = benchmark.run(url, memories, threads=numbers, searches=searches, rounds=rounds, tick=tick)
     _write(result, json_file)
+
+
+@app.command()
+def recall(
+    *,
+    sizes: Annotated[str, typer.Option(help="Numbers of memories.")] = "1000,10000,100000",
+    kinds_at: Annotated[
+        int, typer.Option(help="Memories for parameters and quantisation; 0 leaves them out.")
+    ] = 20_000,
+    questions: Questions = 40,
+    data: Data = None,
+    json_file: Json = "-",
+) -> None:
+    """Compare the nearest that a search finds with the exactly nearest, by size, filter and parameters."""
+    from benchmarks import recall as benchmark
+
+    users = ",".join(map(str, benchmark.USERS))
+
+    def make(size: int) -> Any:  # noqa: ANN401 - Memories
+        return _memories(size, data=data, users=users, questions=questions)
+
+    with _server() as url, StageBar("recall") as tick:
+        _write(benchmark.run(url, make, sizes=_numbers(sizes), kinds_at=kinds_at, tick=tick), json_file)
 
 
 @app.command()

@@ -156,7 +156,7 @@ def _builtin(url: str, memories: Memories, blocks: list[Block]) -> dict[str, flo
 
 def _qdrant(url: str, memories: Memories, blocks: list[Block]) -> dict[str, float]:  # noqa: ARG001 - it needs no server
     rows = sum(len(block.texts) for block in blocks)
-    with Mem0Qdrant(memories) as local:
+    with Mem0Qdrant(memories, on_disk=True) as local:
 
         def store_all() -> None:
             for block in blocks:

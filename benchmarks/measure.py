@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
     from benchmarks.data import Question
 
-SLOW_MS: Final = 150.0
-"""A system whose call takes longer gets fewer questions in a round, or it would take nearly all the time there is."""
+    Call = Callable[[], Sequence[str]]
 
-SLOW_CALLS: Final = 5
+ROUND_SECONDS: Final = 4.0
+"""A system gets as many questions in a round as it answers in this time, and one at least."""
+
+TRIED: Final = 3  # first calls, which say how slow a system is
 
 
 class Contender(Protocol):
@@ -40,10 +42,12 @@ class Times:
     Attributes:
         seconds: of each call, by round.
         cpu: seconds of this process's processor time, of each call.
+        found: how many results each call gave.
     """
 
     seconds: list[list[float]] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    found: list[int] = field(default_factory=list)
 
     @property
     def every(self) -> list[float]:
@@ -80,7 +84,7 @@ def rotated(names: Sequence[str], number: int) -> list[str]:
 
 
 def interleave(
-    calls: Mapping[str, Sequence[Callable[[], Any]]],
+    calls: Mapping[str, Sequence[Call]],
     *,
     rounds: int,
     tick: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005 - told nothing
@@ -92,33 +96,32 @@ def interleave(
         rounds: rounds that count.
         tick: told how many rounds are done, of how many.
     """
-    slow = {
-        name
-        for name, todo in calls.items()
-        if statistics.median([_seconds(call)[0] for call in todo[:SLOW_CALLS]]) * 1000 > SLOW_MS
-    }
+    shares = {}
     for name, todo in calls.items():
-        for call in () if name in slow else todo[SLOW_CALLS:]:
-            call()
+        median = statistics.median(_taken(call)[0] for call in todo[:TRIED])
+        shares[name] = min(len(todo), max(1, int(ROUND_SECONDS / median)))
+        if shares[name] == len(todo):
+            for call in todo[TRIED:]:
+                call()
     times = {name: Times() for name in calls}
     names = list(calls)
     for number in range(rounds):
         for name in rotated(names, number):
-            todo = calls[name]
-            if name in slow:  # other questions in each round
-                start = number * SLOW_CALLS % len(todo)
-                todo = [*todo[start:], *todo[:start]][:SLOW_CALLS]
-            taken = [_seconds(call) for call in todo]
-            times[name].seconds.append([wall for wall, _ in taken])
-            times[name].cpu.extend(cpu for _, cpu in taken)
+            todo, share = calls[name], shares[name]
+            first = number * share % len(todo)  # of a slow system, other questions in each round
+            taken = [_taken(call) for call in [*todo[first:], *todo[:first]][:share]]
+            times[name].seconds.append([wall for wall, _, _ in taken])
+            times[name].cpu.extend(cpu for _, cpu, _ in taken)
+            times[name].found.extend(found for _, _, found in taken)
         tick(number + 1, rounds)
     return times
 
 
-def _seconds(call: Callable[[], Any]) -> tuple[float, float]:
+def _taken(call: Call) -> tuple[float, float, int]:
+    """Return the seconds of a call, its seconds of processor time, and how many results it gave."""
     cpu, start = time.process_time(), time.perf_counter()
-    call()
-    return time.perf_counter() - start, time.process_time() - cpu
+    found = call()
+    return time.perf_counter() - start, time.process_time() - cpu, len(found)
 
 
 def ratio(numerator: Times, denominator: Times) -> float:
@@ -126,7 +129,7 @@ def ratio(numerator: Times, denominator: Times) -> float:
     return round(statistics.median(numerator.every) / statistics.median(denominator.every), 2)
 
 
-def on_the_wire(calls: Mapping[str, Sequence[Callable[[], Any]]]) -> dict[str, dict[str, float]]:
+def on_the_wire(calls: Mapping[str, Sequence[Call]]) -> dict[str, dict[str, float]]:
     """Return requests and bytes per call of each system, from one more run of its calls that is not timed."""
     found = {}
     for name, todo in calls.items():

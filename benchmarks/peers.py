@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import tempfile
+import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 # Read once, when mem0 is imported; a benchmark is not to touch the user's own history, nor to report home.
@@ -118,16 +119,25 @@ class Mem0Builtin:
 
 
 class Mem0Qdrant:
-    """mem0's Memory over Qdrant in this process, its default; its folder is removed at the end."""
+    """mem0's Memory over Qdrant in this process, its default; what it has written is removed at the end.
+
+    Args:
+        memories: what is to be stored, and the questions.
+        on_disk: whether each row is also written to a file, as by default. Searches read the copy in memory only, so
+            that for them nothing is lost without the file, whose writes may take minutes.
+    """
 
     name = "mem0_qdrant"
 
-    def __init__(self, memories: Memories) -> None:
+    def __init__(self, memories: Memories, *, on_disk: bool) -> None:
         from mem0 import Memory
+        from qdrant_client import QdrantClient
 
         logging.getLogger("mem0").setLevel(logging.ERROR)
+        warnings.filterwarnings("ignore", module=r"(mem0|qdrant_client)\.")  # that it is not for many rows
         self._folder = tempfile.mkdtemp(prefix="qdrant-benchmarks-")
-        store = {"collection_name": "memories", "embedding_model_dims": memories.dims, "path": self._folder}
+        where = {"path": self._folder} if on_disk else {"client": QdrantClient(":memory:")}
+        store = {"collection_name": "memories", "embedding_model_dims": memories.dims, **where}
         from mem_opensearch import register
 
         register()  # for the embedder alone; the provider is qdrant

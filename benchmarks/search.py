@@ -43,7 +43,7 @@ def run(url: str, memories: Memories, *, rounds: int, tick: Tick, qdrant: bool =
         ours = stack.enter_context(OurCollection(url, name, memories))
         builtin = stack.enter_context(Mem0Builtin(url, f"{name}-mem0", memories))
         exact = ExactScan(memories)
-        local = stack.enter_context(Mem0Qdrant(memories)) if qdrant else None
+        local = stack.enter_context(Mem0Qdrant(memories, on_disk=False)) if qdrant else None
         ours.fill(tick)
         for block in all_blocks(memories, partial(tick, "loading the others")):
             builtin.take(block)
@@ -106,7 +106,8 @@ def _measured(contenders: list[Contender], memories: Memories, users: int, round
         "of_rounds_ms": {name: each.of_rounds_ms() for name, each in times.items()},
         "client_cpu_ms": {name: each.cpu_ms() for name, each in times.items()},
         "per_search": on_the_wire(sending),
-        "results": {each.name: found_by(each, memories, users) for each in contenders},
+        "calls": {name: len(each.found) for name, each in times.items()},
+        "results_per_search": {name: round(statistics.mean(each.found), 2) for name, each in times.items()},
         "users": users,
     }
 
@@ -129,14 +130,6 @@ def ratios_of(times: dict[str, Times]) -> dict[str, float]:
     return {
         name: ratio(times[one], times[other]) for name, (one, other) in pairs.items() if {one, other} <= times.keys()
     }
-
-
-def found_by(contender: Contender, memories: Memories, users: int) -> float:
-    """Return how many results a system gives to a question, on the average of the first twenty; at most `TOP_K`."""
-    some = memories.questions[:20]
-    return round(
-        statistics.mean(len(contender.search(each, memories.filter_for(each, users), TOP_K)) for each in some), 2
-    )
 
 
 def apart(memories: Memories) -> dict[str, float]:
