@@ -160,6 +160,47 @@ def recall(
 
 
 @app.command()
+def growth(
+    *,
+    sizes: Annotated[str, typer.Option(help="Numbers of memories, such as 1000,10000,100000,1000000.")] = (
+        "1000,10000,100000"
+    ),
+    rounds: Rounds = 5,
+    questions: Questions = 40,
+    data: Data = None,
+    json_file: Json = "-",
+) -> None:
+    """Time filtered searches among more and more memories, of 1, 100 and 10,000 users."""
+    from benchmarks import growth as benchmark
+
+    users = ",".join(map(str, benchmark.USERS))
+
+    def make(size: int) -> Any:  # noqa: ANN401 - Memories
+        return _memories(size, data=data, users=users, questions=questions)
+
+    with _server() as url, StageBar("growth") as tick:
+        _write(benchmark.run(url, make, sizes=_numbers(sizes), rounds=rounds, tick=tick), json_file)
+
+
+@app.command()
+def start(*, size: Size = 10_000, rounds: Rounds = 7, data: Data = None, json_file: Json = "-") -> None:
+    """Time imports, and the first search of a new process."""
+    from benchmarks import start as benchmark
+
+    with _server() as url, StageBar("start") as tick:
+        _write(benchmark.run(url, _memories(size, data=data), rounds=rounds, tick=tick), json_file)
+
+
+@app.command()
+def entities(*, size: Size = 100_000, rounds: Rounds = 5, json_file: Json = "-") -> None:
+    """Time looking names up among many entities, and adding links."""
+    from benchmarks import entities as benchmark
+
+    with _server() as url, StageBar("entities") as tick:
+        _write(benchmark.run(url, size=size, rounds=rounds, tick=tick), json_file)
+
+
+@app.command()
 def refresh(*, rounds: Rounds = 20, json_file: Json = "-") -> None:
     """Measure what it costs to see one's own writes, by each refresh policy."""
     from benchmarks import refresh as benchmark

@@ -83,12 +83,18 @@ class OurCollection:
 
     def fill(self, tick: Tick) -> None:
         """Load all memories, and link those that answer a question to what they name."""
-        name = self.store.collection_name
+        self.load(tick)
+        self.link()
+
+    def load(self, tick: Tick) -> None:
+        """Load all memories in bulk, with the notes that searches read."""
         self.store.create_col()
-        load(
-            self.url, name, all_blocks(self.memories, lambda done, total: tick("loading ours", done, total)), noted=True
-        )
+        blocks = all_blocks(self.memories, lambda done, total: tick("loading ours", done, total))
+        load(self.url, self.store.collection_name, blocks, noted=True)
         refresh(self.store)
+
+    def link(self) -> None:
+        """Link the memories that answer a question to what they name; for all of them, it would take too long."""
         rows = sorted({question.row for question in self.memories.questions})
         linker = EntityLinker(self.entities, extractor=Extractor())
         linker.link(MemoryText.of(id_of(row), self._payload(row)) for row in rows)
