@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
+FOLDER = Path(__file__).parent.parent / "docs" / "performance"
+
 Json = Annotated[str, typer.Option("--json", metavar="FILE", help="Write the result there; - is standard output.")]
 Size = Annotated[int, typer.Option(min=1, help="Memories.")]
 Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds.")]
@@ -43,7 +45,7 @@ def _server() -> Iterator[str]:
         return
     from mem_opensearch.node import LocalNode
 
-    with LocalNode(heap="1g") as node:
+    with LocalNode(heap="2g") as node:
         yield node.url
 
 
@@ -198,6 +200,26 @@ def entities(*, size: Size = 100_000, rounds: Rounds = 5, json_file: Json = "-")
 
     with _server() as url, StageBar("entities") as tick:
         _write(benchmark.run(url, size=size, rounds=rounds, tick=tick), json_file)
+
+
+@app.command()
+def page(
+    *, check: Annotated[bool, typer.Option("--check", help="Only say whether the page is up to date.")] = False
+) -> None:
+    """Write docs/performance.md and its pictures from docs/performance/*.json."""
+    from benchmarks.page import performance_page
+
+    results = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(FOLDER.glob("*.json"))}
+    text, file = performance_page(results), FOLDER.with_suffix(".md")
+    if check:
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            sys.exit(f"{file} is not what {FOLDER} gives: run python -m benchmarks page")
+        return
+    from benchmarks.charts import pictures_of
+
+    for name, picture in pictures_of(results).items():
+        (FOLDER / f"{name}.svg").write_text(picture, encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
 
 
 @app.command()

@@ -34,21 +34,24 @@ class Prepared:
     Args:
         inner: embeds what is not known, such as the names in a question.
         questions: whose vectors are known.
+
+    Attributes:
+        inner: as given.
     """
 
     def __init__(self, inner: Embedder, questions: Sequence[Question]) -> None:
         self.name, self.dims = inner.name, inner.dims
-        self._inner = inner
+        self.inner = inner
         self._queries = {question.text: question.vector for question in questions}
         self._documents: dict[str, Any] = {}
 
     def embed_queries(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - an array
         """Return a row per text, float32, shape (len(texts), dims)."""
-        return _kept(texts, self._queries, self._inner.embed_queries)
+        return _kept(texts, self._queries, self.inner.embed_queries)
 
     def embed_documents(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - an array
         """Return a row per text, float32, shape (len(texts), dims)."""
-        return _kept(texts, self._documents, self._inner.embed_documents)
+        return _kept(texts, self._documents, self.inner.embed_documents)
 
 
 def _kept(texts: Sequence[str], known: dict[str, Any], embed: Callable[[list[str]], Any]) -> Any:  # noqa: ANN401
@@ -82,9 +85,9 @@ class OurCollection:
                 stack.callback(collection.delete_col)
 
     def fill(self, tick: Tick) -> None:
-        """Load all memories, and link those that answer a question to what they name."""
+        """Load all memories into one segment, and link those that answer a question to what they name."""
         self.load(tick)
-        self.link()
+        self.settle()
 
     def load(self, tick: Tick) -> None:
         """Load all memories in bulk, with the notes that searches read."""
@@ -93,8 +96,10 @@ class OurCollection:
         load(self.url, self.store.collection_name, blocks, noted=True)
         refresh(self.store)
 
-    def link(self) -> None:
-        """Link the memories that answer a question to what they name; for all of them, it would take too long."""
+    def settle(self) -> None:
+        """Merge into one segment, and link the memories that answer a question; for all, it would take too long."""
+        with RawClient(self.url) as client:
+            client.merge(self.store.collection_name)
         rows = sorted({question.row for question in self.memories.questions})
         linker = EntityLinker(self.entities, extractor=Extractor())
         linker.link(MemoryText.of(id_of(row), self._payload(row)) for row in rows)

@@ -47,7 +47,7 @@ def run(url: str, make: Callable[[int], Memories], *, sizes: Sequence[int], roun
             before = machine.client_memory()["rss_mb"]
             ours.load(partial(_named, tick, size))
             peak = machine.client_memory()["peak_rss_mb"]
-            ours.link()
+            ours.settle()
             loads[str(size)] = {
                 "client_peak_mb_above_start": max(0, peak - before),
                 "segments": segments(ours.store, name),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from benchmarks.contenders import Tick
     from benchmarks.data import Block, Memories
 
-BUILTIN_ROWS: Final = 500
-"""Rows of a round of mem0's own provider: a request each, so it is a rate that is measured and not a whole load."""
+PEER_ROWS: Final = 500
+"""Rows of a round of mem0's providers, which write each by itself: it is a rate that is measured, not a whole load."""
 
 CHUNK: Final = 1000  # of one `insert` of ours
 
@@ -145,7 +145,7 @@ def _by_hand(url: str, memories: Memories, blocks: list[Block]) -> dict[str, flo
 
 def _builtin(url: str, memories: Memories, blocks: list[Block]) -> dict[str, float]:
     name = _name()
-    (block,) = memories.blocks(min(BUILTIN_ROWS, len(blocks[0].texts)), last=BUILTIN_ROWS)
+    (block,) = memories.blocks(min(PEER_ROWS, len(blocks[0].texts)), last=PEER_ROWS)
     with Mem0Builtin(url, name, memories) as builtin:
         measured = _timed(lambda: builtin.insert(block), len(block.texts))
         builtin.ready()
@@ -155,16 +155,11 @@ def _builtin(url: str, memories: Memories, blocks: list[Block]) -> dict[str, flo
 
 
 def _qdrant(url: str, memories: Memories, blocks: list[Block]) -> dict[str, float]:  # noqa: ARG001 - it needs no server
-    rows = sum(len(block.texts) for block in blocks)
+    (block,) = memories.blocks(min(PEER_ROWS, len(blocks[0].texts)), last=PEER_ROWS)
     with Mem0Qdrant(memories, on_disk=True) as local:
-
-        def store_all() -> None:
-            for block in blocks:
-                local.take(block)
-
-        measured = _timed(store_all, rows, count_requests=False)
+        measured = _timed(lambda: local.take(block), len(block.texts), count_requests=False)
         store = local.memory.vector_store
-        _check(store.client.count(store.collection_name).count, rows, "mem0_qdrant")
+        _check(store.client.count(store.collection_name).count, len(block.texts), "mem0_qdrant")
     return measured
 
 

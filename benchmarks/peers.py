@@ -79,18 +79,22 @@ class Mem0Builtin:
     def __init__(self, url: str, index: str, memories: Memories) -> None:
         logging.getLogger("mem0").setLevel(logging.ERROR)
         self._url, self._index = url, index
-        prepared = Prepared(memories.embedder, memories.questions)
-        self.builtin = builtin_memory(url=url, collection=index, embedder=prepared)
+        self._embedder = Prepared(memories.embedder, memories.questions)
         self._raw = RawClient(url)
 
     def __enter__(self) -> Self:
+        try:
+            self.builtin = builtin_memory(url=self._url, collection=self._index, embedder=self._embedder)
+        except BaseException:  # an interrupt: its constructor makes the index, and then sleeps for a second
+            self._raw.remove(self._index)
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         try:
-            self.builtin.drop()
-        finally:
+            self._raw.remove(self._index, f"{self._index}_entities")
             self.builtin.close()
+        finally:
             self._raw.__exit__()
 
     def take(self, block: Block) -> None:
@@ -109,9 +113,9 @@ class Mem0Builtin:
         self.builtin.memory.vector_store.insert(vectors=block.vectors.tolist(), ids=block.ids, payloads=payloads)
 
     def ready(self) -> None:
-        """Make every write searchable, and the entity collection, which mem0 makes at first use."""
+        """Make every write searchable, in one segment, and the entity collection, which mem0 makes at first use."""
         _ = self.builtin.memory.entity_store
-        self.builtin.refresh()
+        self._raw.merge(self._index)
 
     def search(self, question: Question, filters: Mapping[str, Any], top_k: int) -> list[str]:
         """Return ids, best first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import threading
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -29,7 +30,7 @@ class RawClient:
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 9200, timeout=300)
+        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 9200, timeout=3600)
 
     def __enter__(self) -> Self:
         return self
@@ -55,6 +56,16 @@ class RawClient:
         """Send what was noted, one after the other, with the bodies as they were."""
         return [self.send(each.method, each.path, each.body) for each in requests]
 
+    def remove(self, *indices: str) -> None:
+        """Delete indices; those that are not there are no error."""
+        self._connection.close()  # an interrupt may have left an answer unread
+        self.send("DELETE", f"{path_of(','.join(indices))}?ignore_unavailable=true")
+
+    def merge(self, index: str) -> None:
+        """Merge an index into one segment and make its writes searchable: how it was loaded is then no matter."""
+        self.send("POST", path_of(index, "_forcemerge") + "?max_num_segments=1")
+        self.send("POST", path_of(index, "_refresh"))
+
     def write(self, index: str, body: bytes) -> None:
         """Send one bulk body; a row that is refused is an error."""
         if self.send("POST", path_of(index, "_bulk"), body, _BULK_HEADERS)["errors"]:
@@ -64,12 +75,14 @@ class RawClient:
 def our_row(row_id: str, vector: Any, payload: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - a numpy row
     """Return a memory as this package stores it, without the notes; written by hand."""
     scope = {key: value for key, value in payload.items() if key.endswith("_id")}
+    said = payload["created_at"]
+    day = said.replace("+00:00", ".000Z")
     return {
         "id": row_id,
         "text": payload["data"],
         **scope,
-        "created_at": payload["created_at"],
-        "facts": [],
+        "created_at": day,
+        "facts": [{"k": "created_at", "s": said, "d": day}],
         "payload": payload,
         "vector": vector,
     }
@@ -105,31 +118,28 @@ def load(
         rows: of one request.
         noted: whether rows have the notes that searches read.
     """
-    lock = threading.Lock()
+    lock, stop = threading.Lock(), threading.Event()
     remaining = iter(blocks)
-    errors: list[BaseException] = []
 
-    def write() -> None:
+    def write(_: int) -> None:
+        with RawClient(url) as client:
+            while not stop.is_set():
+                with lock:
+                    block = next(remaining, None)
+                if block is None:
+                    return
+                every = list(rows_of(block, noted=noted))
+                for start in range(0, len(every), rows):
+                    client.write(index, bulk_body(every[start : start + rows]))
+
+    with ThreadPoolExecutor(threads) as pool:
+        writers = [pool.submit(write, number) for number in range(threads)]
         try:
-            with RawClient(url) as client:
-                while not errors:
-                    with lock:
-                        block = next(remaining, None)
-                    if block is None:
-                        return
-                    every = list(rows_of(block, noted=noted))
-                    for start in range(0, len(every), rows):
-                        client.write(index, bulk_body(every[start : start + rows]))
-        except BaseException as error:  # noqa: BLE001 - raised again where the threads are joined
-            errors.append(error)
-
-    writers = [threading.Thread(target=write) for _ in range(threads)]
+            wait(writers, return_when=FIRST_EXCEPTION)
+        finally:  # after a failure or an interrupt; the collection may be removed only when nobody writes any more
+            stop.set()
     for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    if errors:
-        raise errors[0]
+        writer.result()
 
 
 def all_blocks(memories: Memories, tick: Any) -> Iterator[Block]:  # noqa: ANN401 - a progress bar

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks import machine
 from benchmarks.contenders import ExactScan, OurCollection, segments
 from benchmarks.data import Memories, id_of
-from benchmarks.raw import all_blocks, load
+from benchmarks.raw import RawClient, all_blocks, load
 from benchmarks.vectorindex import KINDS, Kind, VectorIndex, reason_of
 from mem_opensearch.client.encoding import path_of
 from mem_opensearch.errors import BackendError
@@ -99,8 +99,8 @@ def _as_we_search(url: str, memories: Memories, tick: Tick) -> dict[str, Any]:
             return [hit.id for hit in ours.store.search("", question.vector, top_k=POOL, filters=filters)]
 
         found = {"as_loaded": _measured(memories, near, ask) | {"segments": segments(ours.store, name)}}
-        client.request("POST", path_of(name, "_forcemerge"), params={"max_num_segments": 1}, timeout=900)
-        client.request("POST", path_of(name, "_refresh"))
+        with RawClient(url) as raw:
+            raw.merge(name)
         found["merged"] = _measured(memories, near, ask) | {"segments": segments(ours.store, name)}
     return found
 

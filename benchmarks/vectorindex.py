@@ -90,12 +90,16 @@ class VectorIndex:
                 "properties": {"vector": vector, **{scope: {"type": "keyword"} for scope in SCOPES}},
             },
         }
-        self._client.send("PUT", path_of(self._name), orjson.dumps(body))
+        try:
+            self._client.send("PUT", path_of(self._name), orjson.dumps(body))
+        except BaseException:  # an interrupt may come between the request and its answer
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         try:
-            self._client.send("DELETE", path_of(self._name))
+            self._client.remove(self._name)
         finally:
             self._client.__exit__()
 
@@ -109,8 +113,7 @@ class VectorIndex:
                 for row_id, vector, payload in zip(block.ids, vectors, block.payloads, strict=True)
             )
             self._client.write(self._name, bulk_body(rows))
-        self._client.send("POST", path_of(self._name, "_forcemerge") + "?max_num_segments=1")
-        self._client.send("POST", path_of(self._name, "_refresh"))
+        self._client.merge(self._name)
         return time.perf_counter() - start
 
     def size_mb(self) -> float:
