@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 # Read once, when mem0 is imported; a benchmark is not to touch the user's own history, nor to report home.
 os.environ.setdefault("MEM0_DIR", tempfile.mkdtemp(prefix="mem0-benchmarks-"))
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from benchmarks.contenders import OurCollection
     from benchmarks.data import Block, Memories, Question
     from mem_opensearch.search import Mode
+
+MOST_ASKED: Final = 1250
+"""mem0 asks its provider for four times as many, and that one asks for twice as many: 10,000, the server's limit."""
 
 _NO_MODEL = {"provider": "vllm"}  # a language model that nothing asks
 
@@ -120,6 +123,34 @@ class Mem0Builtin:
     def search(self, question: Question, filters: Mapping[str, Any], top_k: int) -> list[str]:
         """Return ids, best first."""
         return _ids(self.builtin.memory.search(question.text, filters=dict(filters), top_k=top_k))
+
+
+class Mem0Enough:
+    """mem0 over its own provider, asked for as many results as it takes to get those that are wanted.
+
+    Its filter comes after the nearest are chosen: of memories of many users, few are the right one's. So each question
+    is asked with `top_k` doubled until there are enough results, or no more with twice as many; the first call finds
+    that out, and the others ask so at once.
+    """
+
+    name = "mem0_builtin_enough"
+
+    def __init__(self, builtin: Mem0Builtin) -> None:
+        self._builtin = builtin
+        self.asked_for: dict[tuple[str, str], int] = {}
+
+    def search(self, question: Question, filters: Mapping[str, Any], top_k: int) -> list[str]:
+        """Return ids, best first."""
+        key = (question.text, str(filters))
+        if key not in self.asked_for:
+            self.asked_for[key] = self._enough(question, filters, top_k)
+        return self._builtin.search(question, filters, self.asked_for[key])[:top_k]
+
+    def _enough(self, question: Question, filters: Mapping[str, Any], top_k: int) -> int:
+        wanted = top_k
+        while wanted < MOST_ASKED and len(self._builtin.search(question, filters, wanted)) < top_k:
+            wanted = min(2 * wanted, MOST_ASKED)
+        return wanted
 
 
 class Mem0Qdrant:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks import machine
 from benchmarks.contenders import ExactScan, OurCollection, OurSearcher, RawFloor, segments
 from benchmarks.measure import interleave, on_the_wire, ratio
-from benchmarks.peers import Mem0Builtin, Mem0Qdrant, OurMemory
+from benchmarks.peers import Mem0Builtin, Mem0Enough, Mem0Qdrant, OurMemory
 from benchmarks.raw import all_blocks
 
 if TYPE_CHECKING:
@@ -58,12 +58,14 @@ def run(url: str, memories: Memories, *, rounds: int, tick: Tick, qdrant: bool =
         floor, alone = RawFloor(url, searcher), RawFloor(url, searcher, only_memories=True)
         for each in (memory, memory_mem0, floor, alone):
             stack.callback(each.close)
+        enough = Mem0Enough(builtin)
         contenders: list[Contender] = [
             searcher,
             OurSearcher(ours, "mem0"),
             memory,
             memory_mem0,
             builtin,
+            enough,
             floor,
             alone,
             exact,
@@ -79,6 +81,7 @@ def run(url: str, memories: Memories, *, rounds: int, tick: Tick, qdrant: bool =
                 str(users): {key: each[key] for key in ("ratios", "medians_ms", "p95_ms", "client_cpu_ms")}
                 for users, each in by_users.items()
             },
+            "mem0_builtin_enough_asked_for": round(statistics.median(enough.asked_for.values())),
             "raw_floor_took_ms": floor.took_ms(),
             "apart_ms": apart(memories),
             "runs": rounds,
@@ -123,6 +126,7 @@ def ratios_of(times: dict[str, Times]) -> dict[str, float]:
         "mem0_builtin_over_ours": ("mem0_builtin", _MEMORY),
         "mem0_builtin_over_ours_mem0_mode": ("mem0_builtin", "ours_memory_mem0_mode"),
         "mem0_builtin_over_ours_searcher": ("mem0_builtin", _OURS),
+        "mem0_builtin_enough_over_ours": ("mem0_builtin_enough", _MEMORY),
         "mem0_qdrant_over_ours": ("mem0_qdrant", _MEMORY),
         "ours_over_raw_floor": (_OURS, "raw_floor"),
         "ours_memory_over_raw_floor": (_MEMORY, "raw_floor"),

@@ -16,8 +16,8 @@ import requests
 ROOT = Path(__file__).parents[2]
 SIZE = 200
 SYSTEMS = {
-    "ours_union", "ours_mem0_mode", "ours_memory", "ours_memory_mem0_mode", "mem0_builtin", "mem0_qdrant", "raw_floor",
-    "raw_floor_search_alone", "numpy_exact",
+    "ours_union", "ours_mem0_mode", "ours_memory", "ours_memory_mem0_mode", "mem0_builtin", "mem0_builtin_enough",
+    "mem0_qdrant", "raw_floor", "raw_floor_search_alone", "numpy_exact",
 }  # fmt: skip
 
 
@@ -74,6 +74,7 @@ def test_search(run):
     assert result["per_search"]["mem0_builtin"]["requests"] == 2  # by meaning, and by words
     assert 1 <= result["per_search"]["ours_union"]["requests"] <= 2
     assert 0 < result["results_per_search"]["ours_union"] <= 20
+    assert result["results_per_search"]["mem0_builtin_enough"] >= result["results_per_search"]["mem0_builtin"]
     assert result["results_per_search"]["numpy_exact"] == 20
     assert result["data"]["memories"] == SIZE
     assert_machine(result)
