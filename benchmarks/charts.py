@@ -30,8 +30,8 @@ def _plain(name: str) -> str:
 
 def _bars(alt: Any, values: Mapping[str, float], title: str, *, logarithmic: bool) -> Any:  # noqa: ANN401 - a module, a chart
     rows = [{"system": _plain(name), "value": value, "ours": name.startswith("ours")} for name, value in values.items()]
-    scale = alt.Scale(type="log") if logarithmic else alt.Scale()
     least = min(values.values()) / 2 if logarithmic else 0
+    scale = alt.Scale(type="log", domainMin=least, nice=False) if logarithmic else alt.Scale()
     for row in rows:
         row["least"] = least
     base = alt.Chart(alt.Data(values=rows)).encode(

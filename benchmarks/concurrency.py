@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import machine
 from benchmarks.contenders import OurCollection, OurSearcher
 from benchmarks.measure import rotated
-from benchmarks.peers import Mem0Builtin, OurMemory
+from benchmarks.peers import Mem0Builtin, Mem0Enough, OurMemory
 from benchmarks.raw import all_blocks
 from benchmarks.search import TOP_K
 
@@ -49,7 +49,8 @@ def run(
         builtin.ready()
         memory = OurMemory(ours, "union")
         stack.callback(memory.close)
-        contenders: dict[str, Contender] = {each.name: each for each in (OurSearcher(ours, "union"), memory, builtin)}
+        every: list[Contender] = [OurSearcher(ours, "union"), memory, builtin, Mem0Enough(builtin)]
+        contenders = {each.name: each for each in every}
         alone = {each: _Alone(contender, memories) for each, contender in contenders.items()}
         rates: dict[str, dict[int, list[float]]] = {each: {number: [] for number in threads} for each in contenders}
         wrong = dict.fromkeys(contenders, 0)
@@ -68,11 +69,11 @@ def run(
         return {
             "benchmark": "concurrency",
             "ratios": {
-                f"ours_over_mem0_builtin_at_{number}": round(
-                    medians["ours_memory"][number] / medians["mem0_builtin"][number], 2
-                )
+                f"ours_over_{peer}_at_{number}": round(medians["ours_memory"][number] / medians[peer][number], 2)
+                for peer in (Mem0Builtin.name, Mem0Enough.name)
                 for number in threads
             },
+            "results_per_search": {each: round(one.results(), 2) for each, one in alone.items()},
             "searches_per_second": {
                 each: {str(number): round(rate, 1) for number, rate in one.items()} for each, one in medians.items()
             },
@@ -97,6 +98,10 @@ class _Alone:
     def __init__(self, contender: Contender, memories: Memories) -> None:
         self._contender, self._memories = contender, memories
         self._right = [self._ask(question) for question in memories.questions]
+
+    def results(self) -> float:
+        """Return how many results a search gives, on the average."""
+        return statistics.mean(len(ids) for ids in self._right)
 
     def _ask(self, question: Question) -> list[str]:
         filters = self._memories.filter_for(question, self._memories.users[0])

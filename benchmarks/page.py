@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.page_scale import growth, recall
-from benchmarks.tables import about, machine, memory, ms, ratios, table, wire
+from benchmarks.tables import about, machine, memory, ms, ratios, table, wire, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ NAMES: Final = {
     "ours_memory": "`mem_opensearch.mem0.Memory.search`, union",
     "ours_memory_mem0_mode": "`mem_opensearch.mem0.Memory.search`, mode mem0",
     "mem0_builtin": "mem0 with its own OpenSearch provider",
-    "mem0_builtin_enough": "the same, asked for as many as give the results wanted",
+    "mem0_builtin_enough": "mem0 with it, asked for as many as give the results wanted",
     "mem0_qdrant": "mem0 with Qdrant in the process",
     "raw_floor": "raw: the requests of `Searcher.search`, sent bare",
     "raw_floor_search_alone": "raw: the search alone, without looking names up",
@@ -56,9 +56,8 @@ def performance_page(results: Mapping[str, Result]) -> str:
     Args:
         results: benchmark -> what it has measured; those that are missing have no section.
     """
-    parts = [_HEAD]
-    parts += [section(results[name]) for name, section in _SECTIONS.items() if name in results]
-    return "\n".join(parts)
+    sections = [wrapped(section(results[name])) for name, section in _SECTIONS.items() if name in results]
+    return "\n".join([_HEAD, *sections])
 
 
 def _search(result: Result) -> str:
@@ -136,18 +135,17 @@ def _concurrency(result: Result) -> str:
     systems = result["searches_per_second"]
     numbers = list(next(iter(systems.values())))
     rows = [[NAMES[name], *(f"{rates[number]:,.0f}" for number in numbers)] for name, rates in systems.items()]
-    rows.append(
-        [
-            "ratio of Memory to Memory",
-            *(f"{result['ratios'][f'ours_over_mem0_builtin_at_{each}']:g}" for each in numbers),
-        ]
-    )
+    for peer, name in (("mem0_builtin", "mem0's"), ("mem0_builtin_enough", "mem0's at as many results")):
+        shares = [result["ratios"][f"ours_over_{peer}_at_{number}"] for number in numbers]
+        rows.append([f"ratio of our Memory to {name}", *(f"{share:g}" for share in shares)])
+    results = ", ".join(f"{each} {number:g}" for each, number in result["results_per_search"].items())
     errors, differ = sum(result["errors"].values()), sum(result["answers_unlike_those_of_one_thread"].values())
     return f"""
 ## Threads
 
 {about(result)} Searches a second by the number of threads, {result["searches"]} searches each, medians of
-{result["runs"]} rounds. Errors: {errors}. Answers unlike those that one thread gets from the same system: {differ}.
+{result["runs"]} rounds. Results of a search: {results}. Errors: {errors}. Answers unlike those that one thread gets
+from the same system: {differ}.
 
 ![searches a second by threads](performance/concurrency.svg)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     Result = Mapping[str, Any]
+
+WIDTH: Final = 120
+_NO_PARAGRAPH = ("#", "|", "*", "!", "```")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -22,6 +27,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(
         f"|{'|'.join(line)}|\n" if number == 1 else f"| {' | '.join(line)} |\n" for number, line in enumerate(lines)
     )
+
+
+def wrapped(text: str) -> str:
+    r"""Return a text of Markdown with its paragraphs in lines of one width; all that is no paragraph stays.
+
+    >>> wrapped("# a\n\nb\nc\n\n| d |\n")
+    '# a\n\nb c\n\n| d |\n'
+    """
+    blocks = [block.strip("\n") for block in re.split(r"\n{2,}", text.strip("\n"))]
+    return "\n\n".join(block if block.startswith(_NO_PARAGRAPH) else fill(block, WIDTH) for block in blocks) + "\n"
 
 
 def ratios(ratios: Mapping[str, float]) -> str:

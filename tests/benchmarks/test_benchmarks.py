@@ -106,7 +106,9 @@ def test_ingest(run):
 
 def test_concurrency(run):
     result = run("concurrency", "--size", str(SIZE), "--rounds", "1", "--threads", "1,4", "--searches", "20")
-    assert result["ratios"].keys() == {"ours_over_mem0_builtin_at_1", "ours_over_mem0_builtin_at_4"}
+    peers = ("mem0_builtin", "mem0_builtin_enough")
+    assert result["ratios"].keys() == {f"ours_over_{peer}_at_{number}" for peer in peers for number in (1, 4)}
+    assert result["results_per_search"].keys() == {"ours_union", "ours_memory", *peers}
     assert set(result["errors"].values()) == {0}
     assert set(result["answers_unlike_those_of_one_thread"].values()) == {0}
 
