@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mem_opensearch.errors import MemOpenSearchError
 from mem_opensearch.progress import StageBar
 
 if TYPE_CHECKING:
@@ -255,7 +256,10 @@ def ner(folder: Annotated[Path, typer.Argument(help="Holds sentences.jsonl.")], 
 def main() -> None:
     """Parse the command line and run; a signal to end is an interrupt, so that collections are removed."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app()
+    try:
+        app()
+    except MemOpenSearchError as error:
+        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":

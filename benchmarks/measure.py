@@ -49,6 +49,12 @@ class Times:
     cpu: list[float] = field(default_factory=list)
     found: list[int] = field(default_factory=list)
 
+    def add(self, seconds: float, cpu: float, found: int) -> None:
+        """Note a call of the round that is under way."""
+        self.seconds[-1].append(seconds)
+        self.cpu.append(cpu)
+        self.found.append(found)
+
     @property
     def every(self) -> list[float]:
         """Seconds of all calls."""
@@ -73,7 +79,7 @@ class Times:
 
 
 def rotated(names: Sequence[str], number: int) -> list[str]:
-    """Return the order of a round: another one begins each time, and every second round goes backwards.
+    """Return the order of a turn: another one begins each time, and every second turn goes backwards.
 
     >>> [rotated("ABC", number) for number in range(3)]
     [['A', 'B', 'C'], ['A', 'C', 'B'], ['C', 'A', 'B']]
@@ -89,7 +95,7 @@ def interleave(
     rounds: int,
     tick: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005 - told nothing
 ) -> dict[str, Times]:
-    """Time the calls of several systems, each round in another order, after one round that does not count.
+    """Time the calls of several systems, in turn and in another order each time, after a round that does not count.
 
     Args:
         calls: name -> what one system is to do in a round.
@@ -106,13 +112,13 @@ def interleave(
     times = {name: Times() for name in calls}
     names = list(calls)
     for number in range(rounds):
-        for name in rotated(names, number):
-            todo, share = calls[name], shares[name]
-            first = number * share % len(todo)  # of a slow system, other questions in each round
-            taken = [_taken(call) for call in [*todo[first:], *todo[:first]][:share]]
-            times[name].seconds.append([wall for wall, _, _ in taken])
-            times[name].cpu.extend(cpu for _, cpu, _ in taken)
-            times[name].found.extend(found for _, _, found in taken)
+        for each in times.values():
+            each.seconds.append([])
+        for turn in range(max(shares.values())):
+            for name in rotated(names, number + turn):
+                if turn < shares[name]:
+                    todo = calls[name]  # of a slow system, other questions in each round
+                    times[name].add(*_taken(todo[(number * shares[name] + turn) % len(todo)]))
         tick(number + 1, rounds)
     return times
 

@@ -32,7 +32,7 @@ _HEAD = """\
 # Performance
 
 Made by `python -m benchmarks page` from the files of `docs/performance/`, each written by the benchmark of its name; a
-test compares the two. Everything in one table was measured in one run, in turn, each round in another order, so ratios
+test compares the two. Everything in one table was measured in one run, in turn, in another order each time, so ratios
 hold where milliseconds depend on the machine. `p50` is the median of all calls, `CPU` the processor time of the client
 for one call (waiting for the server is not in it).
 

@@ -78,7 +78,9 @@ def run(url: str, memories: Memories, *, rounds: int, tick: Tick, qdrant: bool =
             "benchmark": "search",
             **first,
             "by_users": {
-                str(users): {key: each[key] for key in ("ratios", "medians_ms", "p95_ms", "client_cpu_ms")}
+                str(users): {
+                    key: each[key] for key in ("ratios", "medians_ms", "p95_ms", "client_cpu_ms", "of_rounds_ms")
+                }
                 for users, each in by_users.items()
             },
             "mem0_builtin_enough_asked_for": round(statistics.median(enough.asked_for.values())),

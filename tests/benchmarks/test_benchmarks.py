@@ -169,6 +169,27 @@ def test_an_interrupt_leaves_nothing_behind(opensearch_url, names_of, number):
     assert names_of() <= before
 
 
+def test_data_of_ones_own(run):
+    folder = ROOT / "mem_opensearch" / "demo" / "data" / "keyword_zh"
+    result = run("growth", "--sizes", "60", "--rounds", "1", "--questions", "2", "--data", str(folder))
+    assert result["data"]["sentences"].startswith("60 of keyword_zh")
+
+
+def test_a_folder_without_data_is_an_error_that_says_so(opensearch_url, tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "ingest", "--data", str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "OPENSEARCH_URL": opensearch_url},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1].startswith("error: ")
+    assert "memories.jsonl" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_wrong_numbers_are_refused():
     result = subprocess.run(
         [sys.executable, "-m", "benchmarks", "recall", "--sizes", "many"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # benchmarks are no installed package
 
+from benchmarks import measure  # noqa: E402
 from benchmarks.contenders import ExactScan  # noqa: E402
 from benchmarks.data import NOISE, Memories, id_of  # noqa: E402
 from benchmarks.measure import interleave, ratio, rotated  # noqa: E402
@@ -108,10 +110,22 @@ def test_requests_and_bytes_are_counted_and_counting_ends(opensearch_url, collec
     store.close()
 
 
-def test_each_round_has_another_order_and_every_system_its_turn():
+def test_each_turn_has_another_order_and_every_system_its_turn():
     seen = []
     times = interleave({name: [lambda name=name: seen.append(name) or [name]] * 2 for name in "ABC"}, rounds=3)
     assert seen[:6] == list("AABBCC")  # warming up
-    assert seen[6:] == [name for number in range(3) for name in rotated("ABC", number) for _ in range(2)]
+    turns = [number + turn for number in range(3) for turn in range(2)]
+    assert seen[6:] == [name for turn in turns for name in rotated("ABC", turn)]
     assert all(len(each.every) == 6 and each.found == [1] * 6 for each in times.values())
     assert ratio(times["A"], times["A"]) == 1
+
+
+def test_a_slow_system_gets_fewer_questions_and_others_each_round(monkeypatch):
+    seen = []
+    monkeypatch.setattr(measure, "ROUND_SECONDS", 0.05)
+    slow = [lambda name=name: time.sleep(0.02) or seen.append(name) or [name] for name in "ABCD"]
+    times = interleave({"slow": slow, "fast": [list] * 4}, rounds=2)
+    assert len(times["fast"].found) == 8
+    assert 2 <= len(times["slow"].found) <= 4
+    measured = seen[measure.TRIED :]
+    assert len(set(measured)) == len(measured)
