@@ -46,7 +46,7 @@ def _server() -> Iterator[str]:
         return
     from mem_opensearch.node import LocalNode
 
-    with LocalNode(heap="2g") as node:
+    with LocalNode(heap="3g") as node:
         yield node.url
 
 
