@@ -62,6 +62,7 @@ class Dialect(ABC):
         has_cluster: whether it tells of nodes, health and statistics, and takes settings and URL parameters that have
             to do with a cluster: shards, replicas, ``require_alias``, ``filter_path``. Without, it copies no index.
         has_named_scores: whether ``include_named_queries_score=true`` tells the score of each named clause of a hit.
+        has_named_post_filter: whether it tells those of the ``post_filter`` too.
     """
 
     version: Version
@@ -80,6 +81,7 @@ class Dialect(ABC):
     has_delete_by_query: ClassVar[bool] = True
     has_cluster: ClassVar[bool] = True
     has_named_scores: ClassVar[bool] = True
+    has_named_post_filter: ClassVar[bool] = True
 
     @property
     @abstractmethod

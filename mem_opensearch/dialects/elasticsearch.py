@@ -26,6 +26,7 @@ class ElasticsearchDialect(Dialect):
     100
     """
 
+    has_named_post_filter: ClassVar[bool] = False  # not tried on a real one, and the tests' emulator does not
     name: ClassVar[Engine] = "elasticsearch"
     title: ClassVar[str] = "Elasticsearch"
     oldest: ClassVar[Version] = (8, 15, 0)  # the first whose `knn` query takes `k`

@@ -130,16 +130,20 @@ def meaning_request(wanted: Wanted, *, dialect: Dialect) -> dict[str, Any]:
 
 
 def _measured(wanted: Wanted, dialect: Dialect, must: Clause) -> dict[str, Any]:
-    """Return the body for what matches `must`, each with its exact cosine."""
+    """Return the body for what matches `must`, each with its exact cosine.
+
+    Where the server can, the cosine is asked for by a clause of a filter that all pass: so it is computed of the
+    candidates alone, and not of all that share a word with the question.
+    """
+    exact = dialect.exact_cosine(wanted.vector, name=COSINE)
+    matching: Clause = {"must": [must], "filter": list(wanted.filters)}
+    if dialect.has_named_post_filter:
+        query = {"query": {"bool": matching}, "post_filter": {"bool": {"should": [{"match_all": {}}, exact]}}}
+    else:
+        query = {"query": {"bool": matching | {"should": [exact]}}}
     return {
         "size": wanted.size,
-        "query": {
-            "bool": {
-                "must": [must],
-                "should": [dialect.exact_cosine(wanted.vector, name=COSINE)],
-                "filter": list(wanted.filters),
-            }
-        },
+        **query,
         "_source": SIGNALS,
         "track_total_hits": False,
     }
