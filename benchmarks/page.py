@@ -48,8 +48,8 @@ python -m benchmarks page                                                       
 `OPENSEARCH_URL` names the server; without it a local node is started. Collections are removed at the end, also after an
 interrupt. `--data DIR` takes sentences and questions from a folder of evaluation data.
 
-Seconds are guarded by nobody, since they are the machine's. What an operation costs in requests, bytes, calls and memory
-is: tests/guard compares each with `costs.json` and names what has risen; `scripts/measure-costs` writes it anew.
+Seconds are guarded by nobody, since they are the machine's. What an operation costs in requests, bytes, calls and
+memory is: tests/guard compares each with `costs.json` and names what has risen; `scripts/measure-costs` writes it anew.
 """
 
 
