@@ -158,4 +158,4 @@ class _Strict:
 
     def perform_request(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - of RequestsHttpConnection
         """Send a request, and leave a redirect as it is."""
-        return super().perform_request(*arguments, **options, allow_redirects=False)  # type: ignore[misc]
+        return super().perform_request(*arguments, **options, allow_redirects=False)  # type: ignore[misc] # as above

@@ -113,7 +113,9 @@ def write_bulk(
         after = next(groups, None)  # made while the server writes those before
         ids = {line.id for line in group}
         # What writes a row again has to come after what wrote it first.
-        while in_flight and (len(in_flight) == _IN_FLIGHT or any(not ids.isdisjoint(them) for them, _ in in_flight)):
+        while in_flight and (
+            len(in_flight) == _IN_FLIGHT or report.given_up or any(not ids.isdisjoint(them) for them, _ in in_flight)
+        ):
             await_first()
         if report.given_up:
             report.failed.update({line.id: _NOT_SENT for line in group})
