@@ -79,9 +79,9 @@ class VectorIndex:
         self._client, self._name, self._dims, self._kind = RawClient(url), name, dims, kind
 
     def __enter__(self) -> Self:
-        method = {"name": "hnsw", "space_type": "cosinesimil", "engine": "lucene"}
+        method: dict[str, Any] = {"name": "hnsw", "space_type": "cosinesimil", "engine": "lucene"}
         if self._kind.parameters:
-            method["parameters"] = dict(self._kind.parameters)  # type: ignore[assignment]
+            method["parameters"] = dict(self._kind.parameters)
         vector = {"type": "knn_vector", "dimension": self._dims, "method": method, **self._kind.mapping}
         body = {
             "settings": {"index.knn": True, "number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"},
