@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from mem_opensearch.cli.evaluate import evaluate as command
 from mem_opensearch.demo.load import folder_of
 from mem_opensearch.evaluate import load_datasets
+from mem_opensearch.evaluate.charts import FONTS
 from mem_opensearch.evaluate.files import write_files
 from mem_opensearch.evaluate.html import html_page
 
@@ -177,3 +178,17 @@ def test_the_page_in_a_browser(hostile, tmp_path, browser_programs):
         [browser, *options, "--dump-dom", url], check=True, timeout=120, capture_output=True, text=True
     )
     assert "<title>Evaluation</title>" in done.stdout
+
+
+@pytest.mark.parametrize(("letters", "pictures"), [("茶龍龙我", 4), ("\ue0f1\ue0f2\ue0f3", 1)])
+def test_chinese_is_drawn_by_the_fonts_of_a_report(browser_programs, tmp_path, letters, pictures):
+    """A letter that no font has is drawn as the same box whatever it is."""
+    page, picture = tmp_path / "page.html", tmp_path / "page.png"
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    taken = set()
+    for letter in letters:
+        page.write_text(f"<meta charset=utf-8><body style='font: 40px {FONTS}'>{letter}", encoding="utf-8")
+        taking = [browser_programs[0], *options, "--window-size=600,300", f"--screenshot={picture}", page.as_uri()]
+        subprocess.run(taking, check=True, timeout=120)
+        taken.add(picture.read_bytes())
+    assert len(taken) == pictures
